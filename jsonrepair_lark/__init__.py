@@ -1,0 +1,29 @@
+"""Repairs the JSON that language models write, and refuses what it would have to invent."""
+
+from jsonrepair_lark.api import (
+    RepairError,
+    RepairStream,
+    from_file,
+    load,
+    loads,
+    repair,
+    repair_arguments,
+    repair_json,
+)
+from jsonrepair_lark.errors import GrammarFormatError, GrammarNotFoundError
+from jsonrepair_lark.result import Repair, Result
+
+__all__ = [
+    "GrammarFormatError",
+    "GrammarNotFoundError",
+    "Repair",
+    "RepairError",
+    "RepairStream",
+    "Result",
+    "from_file",
+    "load",
+    "loads",
+    "repair",
+    "repair_arguments",
+    "repair_json",
+]

@@ -1,0 +1,362 @@
+"""The public functions that repair JSON.
+
+Valid text is read by the standard library and never reaches the engine. Everything else goes
+through one session over the JSON grammar, in one piece or in many.
+"""
+
+import codecs
+import json
+import logging
+import os
+from pathlib import Path
+from typing import IO, Any, Final, Literal, overload
+
+from jsonrepair_lark.grammar import Grammar
+from jsonrepair_lark.lexemes import (
+    WHITE_SPACE,
+    find_lone_surrogate,
+    has_duplicate_key,
+    is_deeper,
+    scan_once,
+)
+from jsonrepair_lark.policies import DEFAULTS, Options, options_from
+from jsonrepair_lark.result import Repair, Result, apply
+from jsonrepair_lark.session import Session, Stop
+from jsonrepair_lark.stack import Action, Edit
+from jsonrepair_lark.values import MISSING, duplicate_offset, partial_value, value_actions
+
+Text = str | bytes | bytearray | memoryview | None
+"""What can be repaired; None counts as empty text."""
+
+JSON: Final = "json"
+"""The name of the grammar that repairs JSON."""
+
+LOGGED_MAX_CHARACTERS: Final = 80
+
+logger = logging.getLogger("jsonrepair_lark")
+
+
+class RepairError(json.JSONDecodeError):
+    """A text was refused by a function that returns a bare value or text.
+
+    Attributes:
+        result: the whole result: reason, partial value, explanation.
+        msg, doc, pos, lineno, colno: as in `json.JSONDecodeError`.
+    """
+
+    def __init__(self, result: Result) -> None:
+        rejection = result.rejection
+        message, pos = (rejection.message, rejection.offset) if rejection else ("Refused", 0)
+        super().__init__(message, result.input, pos)
+        self.result = result
+
+    def __reduce__(self) -> tuple[type["RepairError"], tuple[Result]]:  # type: ignore[override]  # JSONDecodeError's own arguments are in the result
+        return RepairError, (self.result,)
+
+
+def repair(text: Text, **options: Any) -> Result:
+    """Repair JSON text, or refuse it with a reason; never raises on any text.
+
+    Args:
+        text: str, or bytes in UTF-8, UTF-16 or UTF-32 (as `json.detect_encoding` tells them
+            apart); None is empty text.
+        **options: with their defaults:
+            `profile="safe"`: the repairs that are allowed: `"safe"`, `"strict"` (none), or a
+            collection of kinds.
+            `number_at_end="accept"`: whether a number at the very end of the text counts as
+            complete; or `"reject"`.
+            `empty_container="reject"`: what to do with a container that was just opened where
+            the text ends; or `"close"`.
+            `nonfinite="reject"`: NaN, Infinity and numbers that overflow; or `"null"`.
+            `lone_surrogates="reject"`; or `"replace"`, by U+FFFD.
+            `duplicate_keys="last"`: the last one wins; or `"reject"`.
+            `max_depth=500`: how deep containers may nest.
+            `finish_reason=None`: what the model's API said; with `"length"` nothing is closed at
+            the end of the text.
+
+    Returns:
+        The result: `status`, `text`, `value`, `repairs`, `reason`, `rejection`, `partial`.
+
+    Raises:
+        TypeError: if `text` is neither text nor bytes nor None, or for an unknown option.
+        ValueError: for a value that an option does not take.
+    """
+    chosen = DEFAULTS if not options else options_from(options)
+    if not isinstance(text, str):
+        decoded = _decoded(text, chosen)
+        if isinstance(decoded, Result):
+            return decoded
+        text = decoded
+    value = valid_value(text, chosen)
+    if value is not MISSING:
+        return Result("valid", text, value, text, chosen)
+    session = Session(_grammar(), _actions(), chosen.limits)
+    session.finish(text)
+    return result_of(session, text, chosen)
+
+
+def valid_value(text: str, options: Options) -> Any:
+    """Return the value of text that is valid under the options, or `MISSING`."""
+    try:
+        value, end = scan_once(text, WHITE_SPACE(text, 0).end())  # type: ignore[union-attr]  # matches the empty text
+    except (ValueError, StopIteration, RecursionError):
+        return MISSING
+    if end != len(text) and WHITE_SPACE(text, end).end() != len(text):  # type: ignore[union-attr]  # see above
+        return MISSING
+    if "\\u" in text or not text.isascii():
+        if find_lone_surrogate(text) >= 0:
+            return MISSING
+    if is_deeper(value, text, options.max_depth):
+        return MISSING
+    if options is not DEFAULTS and (
+        (options.number_at_end == "reject" and type(value) in (int, float) and end == len(text))
+        or (options.duplicate_keys == "reject" and has_duplicate_key(text))
+    ):
+        return MISSING
+    return value
+
+
+def _decoded(text: Text, options: Options) -> str | Result:
+    """Return the text of bytes, byte order mark included, or a refusal."""
+    if text is None:
+        return ""
+    if isinstance(text, str):
+        return text
+    if not isinstance(text, bytes | bytearray | memoryview):
+        kind = type(text).__name__
+        raise TypeError(f"the text must be str, bytes, bytearray, memoryview or None, not {kind}")
+    data = bytes(text)
+    encoding = _encoding(data)
+    try:
+        return data.decode(encoding)
+    except UnicodeDecodeError as error:
+        from jsonrepair_lark.explain import undecodable  # noqa: PLC0415 - rarely needed
+
+        source = data.decode(encoding, "replace")
+        rejection = undecodable(error, data)
+        return Result("rejected", source, None, source, options, rejection=rejection)
+
+
+def _encoding(data: bytes) -> str:
+    """Return the codec of JSON bytes, one that keeps a byte order mark."""
+    for mark, codec in (
+        (codecs.BOM_UTF32_LE, "utf-32-le"),
+        (codecs.BOM_UTF32_BE, "utf-32-be"),
+        (codecs.BOM_UTF16_LE, "utf-16-le"),
+        (codecs.BOM_UTF16_BE, "utf-16-be"),
+        (codecs.BOM_UTF8, "utf-8"),
+    ):
+        if data.startswith(mark):
+            return codec
+    return json.detect_encoding(data)
+
+
+_made: dict[str, Any] = {}
+
+
+def _grammar() -> Grammar:
+    grammar = _made.get("grammar")
+    if grammar is None:
+        grammar = _made["grammar"] = Grammar.of(JSON)
+    return grammar  # type: ignore[no-any-return]  # the two entries are of two types
+
+
+def _actions() -> list[Action]:
+    actions = _made.get("actions")
+    if actions is None:
+        actions = _made["actions"] = value_actions(_grammar())
+    return actions  # type: ignore[no-any-return]  # see above
+
+
+def result_of(session: Session, text: str, options: Options) -> Result:
+    """Return the result of a finished session over `text`."""
+    if session.stop is not None:
+        return Result("rejected", text, None, text, options, session=session)
+    value = session.values[-1]
+    repairs = repairs_of(session.edits, text)
+    repaired = apply(text, repairs)
+    if options.duplicate_keys == "reject":
+        offset = duplicate_offset(session.grammar, options.limits, text)
+        if offset >= 0:
+            # What stands before the key is what is sound, and the stack there is the place.
+            before = Session(session.grammar, _actions(), options.limits)
+            before.finish(text[:offset])
+            before.stop = Stop("duplicate_key", offset)
+            return Result("rejected", text, None, text, options, session=before)
+    return Result("repaired" if repairs else "valid", repaired, value, text, options, repairs)
+
+
+def repairs_of(edits: list[Edit], text: str) -> tuple[Repair, ...]:
+    """Return the repairs that edits amount to: those of one kind in one string are one."""
+    repairs: list[Repair] = []
+    last: Edit | None = None
+    for edit in edits:
+        removed = text[edit.start : edit.end]
+        made = _trimmed(edit.kind, edit.start, removed, edit.replace(removed), text)
+        if last is not None and last.kind == edit.kind and edit.group is not None:
+            if last.group == edit.group:
+                before = repairs.pop()
+                end = before.offset + len(before.removed)
+                between = text[end : made.offset]
+                made = Repair(
+                    edit.kind,
+                    before.offset,
+                    before.removed + between + made.removed,
+                    before.inserted + between + made.inserted,
+                    text,
+                )
+        repairs.append(made)
+        last = edit
+    return tuple(repairs)
+
+
+def _trimmed(kind: str, offset: int, removed: str, inserted: str, text: str) -> Repair:
+    """Return an edit without what both sides end with."""
+    same = len(os.path.commonprefix((removed[::-1], inserted[::-1])))
+    if same:
+        removed, inserted = removed[:-same], inserted[:-same]
+    return Repair(kind, offset, removed, inserted, text)
+
+
+def loads(s: Text, **options: Any) -> Any:
+    """Return the value of JSON text, repaired if need be; options as in `repair`.
+
+    Raises:
+        RepairError: if the text is refused; a `json.JSONDecodeError` with the `result`.
+        TypeError, ValueError: as `repair`.
+    """
+    result = repair(s, **options)
+    if result.status == "rejected":
+        raise RepairError(result)
+    return result.value
+
+
+def load(fp: IO[Any], **options: Any) -> Any:
+    """Return the value of the JSON text in an open file, text or binary; see `loads`.
+
+    Raises:
+        RepairError: if the text is refused.
+        TypeError, ValueError: as `repair`.
+    """
+    return loads(fp.read(), **options)
+
+
+def from_file(filename: "str | os.PathLike[str]", **options: Any) -> Any:
+    """Return the value of the JSON text in a file; see `loads`.
+
+    Raises:
+        RepairError: if the text is refused.
+        OSError: if the file can't be read.
+        TypeError, ValueError: as `repair`.
+    """
+    return loads(Path(filename).read_bytes(), **options)
+
+
+@overload
+def repair_json(
+    json_str: Text = "", return_objects: Literal[False] = False, **options: Any
+) -> str: ...
+@overload
+def repair_json(json_str: Text, return_objects: Literal[True], **options: Any) -> Any: ...
+@overload
+def repair_json(json_str: Text = "", *, return_objects: Literal[True], **options: Any) -> Any: ...
+def repair_json(json_str: Text = "", return_objects: bool = False, **options: Any) -> Any:  # noqa: FBT001, FBT002 - json_repair's signature
+    """Return the repaired JSON text, or its value; first parameters as in `json_repair`.
+
+    Args:
+        json_str: the text.
+        return_objects: whether to return the value and not the text.
+        **options: as in `repair`.
+
+    Raises:
+        RepairError: if the text is refused.
+        TypeError, ValueError: as `repair`.
+    """
+    result = repair(json_str, **options)
+    if result.status == "rejected":
+        raise RepairError(result)
+    return result.value if return_objects else result.text
+
+
+def repair_arguments(text: Text, *, fallback: str = "{}", **options: Any) -> str:
+    """Return the text of a JSON object, for arguments of a tool call about to be executed.
+
+    Empty text and the word `None` count as no arguments. What is refused or is no object gives
+    the fallback and a warning to the logger `jsonrepair_lark`, which names reason and place and
+    quotes no more than 80 characters of the text.
+
+    Args:
+        text: the arguments as the model wrote them.
+        fallback: what to return where there are none that are certain.
+        **options: as in `repair`.
+
+    Raises:
+        TypeError, ValueError: as `repair`, never for the content of a text.
+    """
+    result = repair(text, **options)
+    if isinstance(result.value, dict):
+        return result.text
+    if result.reason == "empty" or result.input.strip(" \t\n\r") in ("None", "null"):
+        return fallback
+    if result.status == "rejected":
+        rejection = result.rejection
+        reason, place = result.reason, rejection.offset if rejection else 0
+    else:
+        reason, place = "not_an_object", 0
+    logger.warning(
+        "tool-call arguments refused: %s at character %d: %s",
+        reason,
+        place,
+        ascii(result.input[place : place + LOGGED_MAX_CHARACTERS // 4]),
+    )
+    return fallback
+
+
+class RepairStream:
+    """Repairs JSON that arrives in pieces; the result is that of `repair` on the whole.
+
+    A delta costs what it is long, whatever came before.
+
+    Args:
+        **options: as in `repair`.
+
+    Raises:
+        TypeError, ValueError: as `repair`.
+    """
+
+    def __init__(self, **options: Any) -> None:
+        self._options = options_from(options)
+        self._session = Session(_grammar(), _actions(), self._options.limits)
+        self._pieces: list[str] = []
+        self._result: Result | None = None
+
+    def feed(self, delta: str) -> None:
+        """Take the next piece of the text.
+
+        Raises:
+            TypeError: if `delta` is not a str.
+            ValueError: after `finish`.
+        """
+        if not isinstance(delta, str):
+            raise TypeError(f"a delta must be a str, not {type(delta).__name__}")
+        if self._result is not None:
+            raise ValueError("the stream is finished")
+        self._pieces.append(delta)
+        self._session.feed(delta)
+
+    @property
+    def value(self) -> Any:
+        """The largest sound value of what has come so far; None where nothing is complete yet."""
+        if self._result is not None:
+            return self._result.partial
+        value = partial_value(self._session)
+        return None if value is MISSING else value
+
+    def finish(self) -> Result:
+        """End the text and return the result; the same one when called again."""
+        if self._result is None:
+            self._session.finish()
+            text = "".join(self._pieces)
+            self._pieces = []
+            self._result = result_of(self._session, text, self._options)
+        return self._result

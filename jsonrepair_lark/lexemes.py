@@ -1,0 +1,236 @@
+"""What the standard library does with pieces of JSON text: native terminals, lexemes, escapes.
+
+A grammar that declares `VALUE`, `ITEMS` or `PAIRS` (`%declare`) gets complete values, runs of
+complete list items and runs of complete pairs as one token each, scanned and decoded by the C
+scanner of `json`. The scanner is told to fail where the policies have something to decide (a
+number that is not finite, an integer over the digit limit, a lone surrogate): then the grammar's
+own terminals find the place.
+
+Source: RFC 8259; `json.decoder`, `json.scanner`.
+"""
+
+import json
+import re
+from collections.abc import Callable
+from json import decoder
+from typing import Any, Final, Never
+
+Run = tuple[list[Any], int]
+"""What a native scanner returns: the values for the stack and the end of what it scanned."""
+
+
+class NotScannable(ValueError):  # noqa: N818 - not an error of the caller's
+    """The C scanner met something that a policy decides."""
+
+
+def _finite(lexeme: str) -> float:
+    value = float(lexeme)
+    # Infinity minus itself is not a number; cheaper than math.isfinite on this hot path.
+    if value - value == 0:
+        return value
+    raise NotScannable(lexeme)
+
+
+def _no_constant(lexeme: str) -> Never:
+    raise NotScannable(lexeme)
+
+
+DECODER: Final = json.JSONDecoder(parse_float=_finite, parse_constant=_no_constant)
+scan_once: Final[Callable[[str, int], tuple[Any, int]]] = DECODER.scan_once
+scan_string: Final[Callable[[str, int, bool], tuple[str, int]]] = decoder.scanstring
+
+WHITE_SPACE: Final = re.compile(r"[ \t\n\r]*+").match
+_COMMA: Final = re.compile(r"[ \t\n\r]*+,[ \t\n\r]*+").match
+_COLON: Final = re.compile(r"[ \t\n\r]*+:[ \t\n\r]*+").match
+# What may not follow a number or a literal: see NUMBER in json.lark.
+_GLUED: Final = re.compile(r"[\w.+-]").match
+_ESCAPE: Final = re.compile(r"\\(?:u([dD][89abAB]..)(\\u[dD][c-fC-F]..)?|u([dD][c-fC-F]..)|.)", re.S)
+_RAW_SURROGATE: Final = re.compile(r"[\ud800-\udfff]")
+_CONTROL: Final = re.compile(r"[\x00-\x1f]")
+
+
+class ScanFailed(Exception):  # noqa: N818 - control flow between a scanner and the session
+    """A native scanner found nothing; `pos` is where the C scanner stopped, -1 if unknown."""
+
+    def __init__(self, pos: int) -> None:
+        super().__init__(pos)
+        self.pos = pos
+
+
+def _scan(text: str, pos: int, room: int) -> tuple[Any, int]:
+    """Scan one value that nests at most `room` deep."""
+    try:
+        value, end = scan_once(text, pos)
+    except StopIteration as error:
+        raise ScanFailed(error.value) from None
+    except json.JSONDecodeError as error:
+        raise ScanFailed(error.pos) from None
+    except (ValueError, RecursionError):
+        raise ScanFailed(-1) from None
+    if end - pos > room and is_deeper(value, text, room, pos, end):
+        raise ScanFailed(-1)
+    return value, end
+
+
+def _is_open(text: str, end: int, *, final: bool) -> bool:
+    """Tell whether a value that ends at `end` could go on there."""
+    if end == len(text):
+        return not final and text[end - 1] not in '"]}'
+    return bool(_GLUED(text, end))
+
+
+def scan_value(text: str, pos: int, room: int, *, final: bool) -> Run:
+    """Scan one complete value."""
+    value, end = _scan(text, pos, room)
+    if _is_open(text, end, final=final):
+        raise ScanFailed(end)
+    return [value], end
+
+
+def scan_items(text: str, pos: int, room: int, *, final: bool) -> Run:
+    """Scan values with commas between them, as many as are complete."""
+    values: list[Any] = []
+    last = pos
+    failed = pos
+    while True:
+        try:
+            value, end = _scan(text, pos, room)
+        except ScanFailed as error:
+            failed = error.pos
+            break
+        comma = _COMMA(text, end)
+        if comma is None:
+            if not _is_open(text, end, final=final):
+                values.append(value)
+                last = end
+            break
+        values.append(value)
+        last = end
+        pos = comma.end()
+    if not values:
+        raise ScanFailed(failed)
+    return values, last
+
+
+def scan_pairs(text: str, pos: int, room: int, *, final: bool) -> Run:
+    """Scan members of an object with commas between them, as many as are complete."""
+    pairs: list[Any] = []
+    last = pos
+    failed = pos
+    while text.startswith('"', pos):
+        try:
+            key, end = scan_string(text, pos + 1, True)  # noqa: FBT003 - C function
+        except json.JSONDecodeError as error:
+            failed = error.pos
+            break
+        colon = _COLON(text, end)
+        if colon is None:
+            failed = end
+            break
+        try:
+            value, end = _scan(text, colon.end(), room)
+        except ScanFailed as error:
+            failed = error.pos
+            break
+        comma = _COMMA(text, end)
+        if comma is None:
+            if not _is_open(text, end, final=final):
+                pairs.append((key, value))
+                last = end
+            break
+        pairs.append((key, value))
+        last = end
+        pos = comma.end()
+    if not pairs:
+        raise ScanFailed(failed)
+    return pairs, last
+
+
+NATIVES: Final[dict[str, Callable[..., Run]]] = {
+    "ITEMS": scan_items,
+    "PAIRS": scan_pairs,
+    "VALUE": scan_value,
+}
+"""Scanners by the local name of their terminal, in the order to try them."""
+
+
+def is_deeper(value: Any, text: str, limit: int, start: int = 0, end: int | None = None) -> bool:
+    """Tell whether containers in `value`, decoded from `text[start:end]`, nest over `limit` deep."""
+    if text.count("[", start, end) + text.count("{", start, end) <= limit:
+        return False
+    level = [value]
+    depth = 0
+    while level := [item for item in level if type(item) is dict or type(item) is list]:
+        depth += 1
+        if depth > limit:
+            return True
+        inner: list[Any] = []
+        for container in level:
+            inner.extend(container.values() if type(container) is dict else container)
+        level = inner
+    return False
+
+
+def find_lone_surrogate(text: str, start: int = 0, end: int | None = None) -> int:
+    """Return the offset of the first surrogate, escaped or raw, that is not part of a pair; or -1.
+
+    The text between `start` and `end` is JSON, cut at token boundaries.
+    """
+    end = len(text) if end is None else end
+    found = -1
+    if text.find("\\ud", start, end) >= 0 or text.find("\\uD", start, end) >= 0:
+        for escape in _ESCAPE.finditer(text, start, end):
+            if escape[3] or (escape[1] and not escape[2]):
+                found = escape.start()
+                break
+    if not text.isascii():
+        raw = _RAW_SURROGATE.search(text, start, end if found < 0 else found)
+        if raw:
+            return raw.start()
+    return found
+
+
+def decode_string(body: str) -> str:
+    """Return the value of a string from what stands between its quotes; escapes are valid."""
+    if "\\" not in body:
+        return body
+    return scan_string(body + '"', 0, False)[0]  # noqa: FBT003 - C function
+
+
+def decode_number(lexeme: str) -> int | float:
+    """Return the value of a number: an int unless it has a fraction or an exponent."""
+    return float(lexeme) if is_float(lexeme) else int(lexeme)
+
+
+def is_float(lexeme: str) -> bool:
+    """Tell whether a number has a fraction or an exponent."""
+    return "." in lexeme or "e" in lexeme or "E" in lexeme
+
+
+def escape_controls(text: str) -> str:
+    """Return `text` with its control characters as JSON escapes (RFC 8259 section 7)."""
+    return _CONTROL.sub(lambda found: json.dumps(found[0])[1:-1], text)
+
+
+def replacement_character(_lexeme: str) -> str:
+    """Return the escape that stands for a lone surrogate."""
+    return "\\ufffd"
+
+
+REPLACEMENTS: Final[dict[str, Callable[[str], str]]] = {
+    "control_character": escape_controls,
+    "lone_surrogate": replacement_character,
+}
+"""What a repair puts in place of a lexeme, for kinds whose grammar has no fixed text for it."""
+
+
+def has_duplicate_key(text: str) -> bool:
+    """Tell whether some object in a JSON text has a key twice."""
+    found = False
+
+    def note(pairs: list[tuple[str, Any]]) -> None:
+        nonlocal found
+        found = found or len(pairs) != len(dict(pairs))
+
+    json.loads(text, object_pairs_hook=note)
+    return found

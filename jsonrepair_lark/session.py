@@ -1,0 +1,422 @@
+"""The engine: an incremental LALR session over any grammar.
+
+Theory of operation. `feed` takes text in any pieces and `finish` ends it. The scanner of the
+current parser state finds the next token; a token is shifted, after the reductions that it asks
+for, and a state that can only reduce does so at once. A token that can't be shifted is tried as
+the closer of an outer rule (`completion`); if that fails too, the session stops there and keeps
+what follows unread. At the end of the text the completion that needs closers only is applied.
+
+Chunk-proof by construction: at the end of a piece that is not the last one, a token is taken only
+if no more text could change it; else it is held back. Open-ended text needs no holding back:
+neighbouring pieces of it are one token.
+
+Linear: each character is scanned by a bounded number of attempts. Native scanners that fail have
+a budget, and a long token that is held back is looked at again only when it has grown by a part
+of its length.
+
+A repair production never changes the text at once: it leaves an edit, and the token that the
+parse goes on with has the replaced text.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from jsonrepair_lark import completion
+from jsonrepair_lark.grammar import Grammar, StatePlan, is_text, local_name
+from jsonrepair_lark.lexemes import NATIVES, ScanFailed, find_lone_surrogate
+from jsonrepair_lark.stack import Action, Edit, Inline, ParseStack, Token
+from jsonrepair_lark.tables import END
+
+Refine = Callable[[str, bool], tuple[str | None, str | None]]
+
+NATIVE_MIN_CHARACTERS: Final = 32
+"""Shorter pieces of a stream are not worth a native scanner's set-up."""
+NATIVE_BUDGET_PER_CHARACTER: Final = 8
+"""How often, on average, a character may be scanned by native scanners that fail."""
+HELD_MAX_CHARACTERS: Final = 4096
+HELD_GROWTH: Final = 8
+"""A held-back token longer than the first is looked at again when an eighth of it has come."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """Why and where a session stopped.
+
+    Attributes:
+        reason: reason code; None until `finish` has seen what follows.
+        offset: place in the input.
+        kind: the repair that would be needed and is not allowed, or None.
+    """
+
+    reason: str | None
+    offset: int
+    kind: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a session may do.
+
+    Attributes:
+        allowed: kinds of repair.
+        max_depth: how deep brackets may nest.
+        close_empty: whether a bracket that was just opened may be closed.
+        truncated: whether the text is known to be cut, so that its end takes no closer.
+        refine: by local name of a terminal: a function of lexeme and "is at the very end of the
+            text" that returns the terminal that the lexeme really is, or a reason to refuse it.
+        natives: whether native scanners may be used.
+        refusals: reason codes; a repair that is not allowed is refused by its own name if it is
+            one of them, else as `repair_not_allowed`.
+    """
+
+    allowed: frozenset[str]
+    max_depth: int = 500
+    close_empty: bool = False
+    truncated: bool = False
+    refine: Mapping[str, Refine] = field(default_factory=dict)
+    natives: bool = True
+    refusals: frozenset[str] = frozenset()
+
+
+class Session(ParseStack):
+    """One parse of one text.
+
+    Attributes:
+        limits: as given.
+        edits: what repair productions and closers ask for, in the order of the text.
+        closers: the closers inserted at the end of the text.
+        stop: why the session stopped, or None.
+        consumed: how far the text is parsed.
+        last_end: the end of the last token, where a missing closer goes.
+    """
+
+    def __init__(self, grammar: Grammar, actions: list[Action], limits: Limits) -> None:
+        super().__init__(grammar, close_empty=limits.close_empty)
+        self.limits = limits
+        self.edits: list[Edit] = []
+        self.closers: list[str] = []
+        self.stop: Stop | None = None
+        self.last_end = 0
+        self._actions = actions
+        self._depth = 0
+        self._buffer = ""
+        self._base = 0
+        self._pos = 0
+        self._unread: list[str] = []
+        self._unread_size = 0
+        self._wait = 0
+        self._natives = limits.natives and bool(grammar.native_terminals)
+        self._native_budget = 0
+        self._failed_at = -1
+        self._has_content = False
+        self._refine = {
+            row.name: limits.refine[local_name(row.name)]
+            for row in grammar.patterned
+            if local_name(row.name) in limits.refine
+        }
+
+    @property
+    def consumed(self) -> int:
+        """How many characters are parsed."""
+        return self._base + self._pos
+
+    @property
+    def rest(self) -> str:
+        """The text that is not parsed."""
+        return self._buffer[self._pos :] + "".join(self._unread)
+
+    def feed(self, text: str) -> None:
+        """Take the next piece of the text; never raises on any text."""
+        self._unread.append(text)
+        self._unread_size += len(text)
+        if self.stop is None and self._unread_size >= self._wait:
+            self._take_unread()
+            self._scan(final=False)
+
+    def finish(self, text: str = "") -> None:
+        """Take the last piece of the text and end it: close what is open, or stop."""
+        self._unread.append(text)
+        if self.stop is None:
+            self._take_unread()
+            self._scan(final=True)
+        if self.stop is None:
+            self._finish_end()
+        elif self.stop.reason is None:
+            reason = completion.reason_at(self, self.rest)
+            self.stop = Stop(reason, self.stop.offset)
+
+    def _take_unread(self) -> None:
+        self._base += self._pos
+        self._buffer = self.rest
+        self._pos = 0
+        self._wait = 0
+        self._native_budget += NATIVE_BUDGET_PER_CHARACTER * sum(map(len, self._unread))
+        self._unread = []
+        self._unread_size = 0
+
+    def _hold(self, start: int) -> None:
+        self._pos = start
+        held = len(self._buffer) - start
+        self._wait = held // HELD_GROWTH if held > HELD_MAX_CHARACTERS else 0
+
+    def _refuse(self, reason: str | None, offset: int, kind: str | None = None) -> None:
+        if self.stop is None:
+            self.stop = Stop(reason, offset, kind)
+
+    def _scan(self, *, final: bool) -> None:
+        """Scan tokens from the buffer until it is used up, the session stops or a token waits."""
+        grammar = self.grammar
+        buffer = self._buffer
+        size = len(buffer)
+        states = self.states
+        plans = grammar.plans
+        while self._pos < size and self.stop is None:
+            pos = self._pos
+            plan = plans[states[-1]] or grammar.plan(states[-1])
+            if (
+                plan.natives
+                and self._natives
+                and (final or size - pos >= NATIVE_MIN_CHARACTERS)
+                and self._scan_native(plan, pos, final=final)
+            ):
+                continue
+            if plan.text_terminal is not None:
+                if self._scan_free_text(plan, pos, final=final):
+                    continue
+                return
+            found = plan.match(buffer, pos) if plan.match is not None else None
+            if found is None:
+                if self._scan_other(plan, pos, final=final):
+                    continue
+                return
+            group: str = found.lastgroup  # type: ignore[assignment]  # a match has a group
+            start = found.start(group)
+            if not final and plan.may_grow(buffer, start):
+                self._hold(start)
+                return
+            end = found.end()
+            if self._accept(plan.groups[int(group[1:])], start, end, final and end == size):
+                self._pos = end
+            elif not self._close_outer(start, final=final):
+                return
+
+    def _scan_native(self, plan: StatePlan, pos: int, *, final: bool) -> bool:
+        """Try the native scanners of a state; tell whether one took something."""
+        buffer = self._buffer
+        start = self.grammar.skip(buffer, pos).end()  # type: ignore[union-attr]  # may be empty
+        if start == self._failed_at or start == len(buffer):
+            return False
+        room = self.limits.max_depth - self._depth
+        spent = start
+        for terminal in plan.natives:
+            try:
+                values, end = NATIVES[local_name(terminal)](buffer, start, room, final=final)
+            except ScanFailed as error:
+                if error.pos < 0:
+                    # Something that a policy decides: the grammar's own terminals find it.
+                    self._natives = False
+                    return False
+                spent = max(spent, error.pos)
+                continue
+            if find_lone_surrogate(buffer, start, end) >= 0:
+                self._natives = False
+                return False
+            self._shift(terminal, self._base + start, Inline(values))
+            self.last_token = None
+            self.last_end = self._base + end
+            self._has_content = True
+            self._pos = end
+            return True
+        self._failed_at = start
+        self._native_budget -= spent - start
+        if self._native_budget < 0:
+            self._natives = False
+        return False
+
+    def _scan_free_text(self, plan: StatePlan, pos: int, *, final: bool) -> bool:
+        """Take text up to a sentinel, then the sentinel; False if what follows is held back."""
+        buffer = self._buffer
+        size = len(buffer)
+        while True:
+            if not final:
+                start = plan.find_edge(buffer, pos)
+                found = plan.sentinel.match(buffer, start) if plan.sentinel else None
+            else:
+                found = plan.sentinel.search(buffer, pos) if plan.sentinel else None
+                start = found.start() if found else size
+            if start > self._pos:
+                self._accept(plan.text_terminal or "", self._pos, start, final and start == size)
+                self._pos = start
+                if self.stop is not None:
+                    return True
+            if found is None or (not final and plan.may_grow(buffer, start)):
+                self._hold(start)
+                return start == size
+            terminal = plan.terminals[int((found.lastgroup or "t0")[1:])].name
+            if self._accept(terminal, start, found.end(), final and found.end() == size):
+                self._pos = found.end()
+                return True
+            # No sentinel here, whatever it looks like: the text goes on.
+            pos = start + 1
+
+    def _scan_other(self, plan: StatePlan, pos: int, *, final: bool) -> bool:
+        """Where no terminal matches: skip what is ignored, hold back, close outer rules, or stop."""
+        buffer = self._buffer
+        start = self.grammar.skip(buffer, pos).end()  # type: ignore[union-attr]  # may be empty
+        if start == len(buffer):
+            self._pos = start
+            return True
+        if not final and plan.may_begin(buffer, start):
+            self._hold(start)
+            return False
+        return self._close_outer(start, final=final)
+
+    def _close_outer(self, start: int, *, final: bool) -> bool:
+        """Take the closer of an outer open rule, with the missing inner closers before it."""
+        buffer = self._buffer
+        rest = len(buffer) - start
+        if not final and any(
+            len(text) > rest and text.startswith(buffer[start:])
+            for text in self.grammar.closer_texts
+        ):
+            self._hold(start)
+            return False
+        self._pos = start
+        for closer in self.grammar.closers_at(buffer, start):
+            inner = completion.closers_before(self, closer)
+            if inner is None:
+                continue
+            self._insert(inner)
+            if self.stop is None:
+                end = start + len(self.grammar.fixed(closer))
+                self._accept(closer, start, end, final and end == len(buffer))
+                self._pos = end
+            return True
+        self._refuse(None, self._base + start)
+        return False
+
+    def _insert(self, closers: list[str]) -> None:
+        """Insert missing closers after the last token; one edit for all of them."""
+        if "missing_closer" not in self.limits.allowed:
+            self._refuse("repair_not_allowed", self.last_end, "missing_closer")
+            return
+        at = self.last_end
+        texts = [self.grammar.fixed(closer) for closer in closers]
+        self.edits.append(Edit("missing_closer", at, (), "".join(texts)))
+        for closer, text in zip(closers, texts, strict=True):
+            self.last_token = Token(closer, at, at, text)
+            self._shift(closer, at, self.last_token)
+
+    def _accept(self, terminal: str, start: int, end: int, at_end: bool) -> bool:  # noqa: FBT001
+        """Shift `buffer[start:end]` as a token, if the parser takes it."""
+        text = self._buffer[start:end]
+        start += self._base
+        end += self._base
+        refine = self._refine.get(terminal)
+        if refine is not None:
+            other, reason = refine(text, at_end)
+            if reason is not None:
+                self._refuse(reason, start)
+                return True
+            if other is not None:
+                terminal = terminal.removesuffix(local_name(terminal)) + other
+        last = self.last_token
+        if is_text(terminal) and last is not None and last.terminal == terminal:
+            # Only what is ignored can lie between two tokens, and nothing is in text.
+            last.pieces.append(text)
+            last.end = self.last_end = end
+            return True
+        action = self.grammar.tables.actions[self.states[-1]].get(terminal)
+        if action is None or (action < 0 and not completion.is_accepted(self, terminal)):
+            return False
+        if terminal in self.grammar.openers and self._depth >= self.limits.max_depth:
+            self._refuse("too_deep", start)
+            return True
+        self._has_content = self._has_content or terminal not in self.grammar.deletable
+        token = Token(terminal, start, end, text)
+        self.last_token = token
+        self._shift(terminal, start, token)
+        self.last_end = end
+        return True
+
+    def _shift(self, terminal: str, start: int, value: Any) -> None:
+        """Reduce as the terminal asks for, shift it, and reduce what nothing can stop."""
+        states = self.states
+        actions = self.grammar.tables.actions
+        while (action := actions[states[-1]][terminal]) < 0:
+            if not self._reduce(-1 - action):
+                return
+        states.append(action)
+        self.values.append(value)
+        self.starts.append(start)
+        if terminal in self.grammar.openers:
+            self._depth += 1
+        defaults = self.grammar.defaults
+        while (rule := defaults[states[-1]]) is not None:
+            if not self._reduce(rule):
+                return
+
+    def _reduce(self, rule: int) -> bool:
+        """Reduce a rule; False, with the stack as it was, for a repair that is not allowed."""
+        grammar = self.grammar
+        hook = grammar.hooks[rule]
+        if hook is not None and hook.kind not in self.limits.allowed:
+            kind = hook.kind
+            reason = kind if kind in self.limits.refusals else "repair_not_allowed"
+            self._refuse(reason, self.starts[-len(grammar.rules[rule].expansion)], kind)
+            return False
+        size = len(grammar.rules[rule].expansion)
+        states = self.states
+        if size:
+            values = self.values
+            children = values[-size:]
+            start = self.starts[-size]
+            del states[-size:]
+            del values[-size:]
+            del self.starts[-size:]
+            self._depth -= grammar.n_openers[rule]
+        else:
+            children = []
+            start = self.last_end
+        if hook is not None:
+            self._record(hook.kind, hook.replacement, children)
+        elif children and rule in grammar.text_brackets:
+            self._group(start)
+        self.values.append(self._actions[rule](children))
+        self.starts.append(start)
+        states.append(grammar.tables.gotos[states[-1]][grammar.rules[rule].origin])
+        return True
+
+    def _record(self, kind: str, replacement: str | None, tokens: list[Token]) -> None:
+        edit = Edit(kind, tokens[0].start, tuple(tokens), replacement)
+        self.edits.append(edit)
+        for token in tokens:
+            token.repair = edit
+
+    def _group(self, start: int) -> None:
+        """Make the edits of one kind inside a text that ends here one repair."""
+        for edit in reversed(self.edits):
+            if edit.start < start:
+                break
+            if edit.group is None and edit.kind != "missing_closer":
+                edit.group = start
+
+    def _finish_end(self) -> None:
+        """At the end of the text: accept, close, or stop with the reason."""
+        if not self._has_content:
+            self._refuse("empty", self.consumed)
+            return
+        closers = completion.closers_before(self, END)
+        if closers is None:
+            self._refuse(completion.reason_at_end(self), self._base + len(self._buffer))
+        elif closers and self.limits.truncated:
+            self._refuse("truncated", self._base + len(self._buffer))
+        else:
+            if closers:
+                self.closers = closers
+                self._insert(closers)
+            while self.stop is None and self.states[-1] != self.grammar.tables.end:
+                action = self.grammar.tables.actions[self.states[-1]][END]
+                if not self._reduce(-1 - action):
+                    return

@@ -1,0 +1,148 @@
+"""The parse stack and what lies on it: tokens, inlined children, edits, semantic actions."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from jsonrepair_lark.grammar import Grammar, local_name
+from jsonrepair_lark.lexemes import REPLACEMENTS
+
+Action = Callable[[list[Any]], Any]
+"""Makes a rule's semantic value of its children's."""
+
+
+class Token:
+    """One token: terminal, offsets in the input, its text as pieces, and the repair it needs."""
+
+    __slots__ = ("end", "pieces", "repair", "start", "terminal")
+
+    def __init__(self, terminal: str, start: int, end: int, text: str) -> None:
+        self.terminal = terminal
+        self.start = start
+        self.end = end
+        self.pieces = [text]
+        self.repair: Edit | None = None
+
+    @property
+    def source(self) -> str:
+        """The text as it stands in the input."""
+        if len(self.pieces) > 1:
+            self.pieces = ["".join(self.pieces)]
+        return self.pieces[0]
+
+    @property
+    def text(self) -> str:
+        """The text that the parse goes on with: repaired where it needs a repair."""
+        return self.source if self.repair is None else self.repair.replace(self.source)
+
+
+class Inline(list[Any]):
+    """The children of a rule that leaves no node of its own; the parent takes them over."""
+
+
+@dataclass(slots=True, eq=False)
+class Edit:
+    """A change that a repair production asks for: `tokens` give way to `replacement`.
+
+    `replacement` is None where a function of the kind (`lexemes`) makes it from the text.
+    Edits of one kind and one `group`, which is the offset of a string, are one repair.
+    """
+
+    kind: str
+    start: int
+    tokens: tuple[Token, ...]
+    replacement: str | None
+    group: int | None = None
+
+    @property
+    def end(self) -> int:
+        """Where the replaced text ends."""
+        return self.tokens[-1].end if self.tokens else self.start
+
+    def replace(self, source: str) -> str:
+        """Return what stands in place of `source`."""
+        return REPLACEMENTS[self.kind](source) if self.replacement is None else self.replacement
+
+
+class ParseStack:
+    """The stack of a parse.
+
+    Attributes:
+        grammar: the grammar.
+        states: parser states, one more than the others.
+        values: semantic values.
+        starts: offsets where the symbols start.
+        last_token: the last token shifted, or None after a native one.
+        close_empty: whether a bracket that was just opened may be closed.
+    """
+
+    def __init__(self, grammar: Grammar, *, close_empty: bool) -> None:
+        self.grammar = grammar
+        self.states = [grammar.tables.start]
+        self.values: list[Any] = []
+        self.starts: list[int] = []
+        self.last_token: Token | None = None
+        self.close_empty = close_empty
+
+
+def flattened(children: list[Any]) -> list[Any]:
+    """Return children with those of inlined rules in their place."""
+    flat: list[Any] = []
+    for child in children:
+        if type(child) is Inline:
+            flat.extend(child)
+        else:
+            flat.append(child)
+    return flat
+
+
+def actions_for(
+    grammar: Grammar,
+    build: Callable[[str, list[Any]], Any],
+    repaired: Callable[[str, str, list[Any]], Any],
+) -> list[Action]:
+    """Return the semantic action of each rule of a grammar.
+
+    Args:
+        grammar: the grammar.
+        build: makes the value of a node from the rule's local name and its children: tokens and
+            values, inlined rules flattened, filtered tokens left out.
+        repaired: the same for a repair production, with its kind after the name.
+    """
+
+    def action_of(index: int) -> Action:
+        rule = grammar.rules[index]
+        name = local_name(rule.origin)
+        kept = rule.kept
+        hook = grammar.hooks[index]
+        if hook is not None:
+            kind = hook.kind
+            return lambda children: repaired(name, kind, children)
+        if rule.inlined:
+            return _inline_action(kept, recursive=rule.expansion[:1] == (rule.origin,))
+        if not rule.expansion:
+            # The unused side of an optional repair leaves nothing.
+            return lambda _children: Inline()
+        if rule.expand1 and len(kept) == 1:
+            only = kept[0]
+            return lambda children: children[only]
+        return lambda children: build(name, flattened([children[index] for index in kept]))
+
+    return [action_of(index) for index in range(len(grammar.rules))]
+
+
+def _inline_action(kept: tuple[int, ...], *, recursive: bool) -> Action:
+    def collect(children: list[Any]) -> Any:
+        # A left-recursive list grows in place: copying it for each item would be quadratic.
+        flat = children[0] if recursive and type(children[0]) is Inline else Inline()
+        for index in kept:
+            child = children[index]
+            if child is flat:
+                continue
+            if type(child) is Inline:
+                flat.extend(child)
+            else:
+                flat.append(child)
+        return flat
+
+    return collect

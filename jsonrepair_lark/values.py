@@ -1,0 +1,176 @@
+"""Makes Python values from the rules of JSON that every grammar shares, whole or partial.
+
+The names are the contract: `object array pair string number true false null`. A value is made
+when its rule is reduced, so that what is there can be had at any time, and the rules that are
+still open tell the path to what is missing.
+"""
+
+import json
+import re
+from dataclasses import replace
+from typing import Any, Final
+
+from jsonrepair_lark.completion import open_rules
+from jsonrepair_lark.grammar import Grammar
+from jsonrepair_lark.lexemes import decode_number, decode_string
+from jsonrepair_lark.session import Limits, Session
+from jsonrepair_lark.stack import Action, Inline, Token, actions_for, flattened
+
+MISSING: Final = object()
+"""Stands for a value that is not there."""
+
+_IDENTIFIER: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*").fullmatch
+
+
+def _string(children: list[Any]) -> str:
+    if len(children) == 1:
+        return decode_string(children[0].source[1:-1])
+    return decode_string("".join(token.text for token in children[1:-1]))
+
+
+_MAKERS: Final[dict[str, Any]] = {
+    "array": lambda children: children,
+    "object": dict,
+    "pair": tuple,
+    "string": _string,
+    "number": lambda children: decode_number(children[0].source),
+    "true": lambda _children: True,
+    "false": lambda _children: False,
+    "null": lambda _children: None,
+    "start": lambda children: children[0],
+}
+
+
+def _build(name: str, children: list[Any]) -> Any:
+    return _MAKERS[name](children)
+
+
+def _repaired(name: str, kind: str, children: list[Any]) -> Any:
+    del kind
+    # What a repair drops leaves no value; a repaired literal is what its rule says; a repaired
+    # piece of a string stays a piece.
+    if name in _MAKERS:
+        return _MAKERS[name](children)
+    return Inline(token for token in children if token.repair and token.repair.replacement != "")
+
+
+def value_actions(grammar: Grammar) -> list[Action]:
+    """Return the semantic actions that make values; the start rule's is the text's value."""
+    return actions_for(grammar, _build, _repaired)
+
+
+class _Located(str):
+    """A string that knows where it starts."""
+
+    __slots__ = ("offset",)
+    offset: int
+
+
+def duplicate_offset(grammar: Grammar, limits: Limits, text: str) -> int:
+    """Return the offset of the first key in `text` that its object has already; -1 if none.
+
+    Args:
+        grammar: the grammar of the text.
+        limits: those of the session that took the text; native scanners are not used.
+        text: the whole text.
+    """
+    found: list[int] = []
+
+    def build(name: str, children: list[Any]) -> Any:
+        if name == "string":
+            key = _Located(_string(children))
+            key.offset = children[0].start
+            return key
+        if name == "object":
+            seen: set[str] = set()
+            for key, _ in children:
+                if key in seen:
+                    found.append(key.offset)
+                seen.add(key)
+        return _MAKERS[name](children)
+
+    session = Session(grammar, actions_for(grammar, build, _repaired), replace(limits, natives=False))
+    session.finish(text)
+    return min(found, default=-1)
+
+
+def partial_value(session: Session) -> Any:
+    """Return the largest sound value of what a session has read, or `MISSING`.
+
+    Each scalar in it was complete; lists and objects hold what they were given so far. The
+    session is not changed.
+    """
+    if session.states[-1] == session.grammar.tables.end:
+        return session.values[-1]
+    inner = MISSING
+    for rule, children in _open_values(session):
+        if inner is not MISSING:
+            children.append(inner)
+        inner = _partial(rule, children)
+    return inner
+
+
+def _open_values(session: Session) -> list[tuple[str, list[Any]]]:
+    """Return the open rules, innermost first, each with the values that it has so far."""
+    chain = open_rules(session)
+    above = len(session.values)
+    found = []
+    for rule in reversed(chain):
+        values = session.values[rule.position : above]
+        kept = [
+            value
+            for symbol, value in zip(rule.seen, values, strict=True)
+            # Punctuation leaves no value.
+            if not (session.grammar.is_terminal(symbol) and isinstance(value, Token))
+        ]
+        found.append((rule.rule, flattened(kept)))
+        above = rule.position
+    return found
+
+
+def _partial(rule: str, children: list[Any]) -> Any:
+    if rule.startswith("_"):
+        return Inline(children)
+    if rule == "array":
+        return flattened(children)
+    if rule == "object":
+        return dict(flattened(children))
+    if rule == "pair":
+        return tuple(children) if len(children) == 2 else MISSING  # noqa: PLR2004 - key and value
+    if rule == "start":
+        return next((child for child in children if child is not MISSING), MISSING)
+    return MISSING
+
+
+def path_of(session: Session, *, into_empty: bool) -> str:
+    """Return the path of what a session waits for, such as `$.edits[1].new`.
+
+    Args:
+        session: a session; not changed.
+        into_empty: whether a list that was just opened waits for its first item, or is itself
+            what is incomplete.
+    """
+    steps: list[str] = []
+    n_items: int | None = None
+    for rule, children in reversed(_open_values(session)):
+        if rule.startswith("_"):
+            n_items = None if n_items is None else n_items + len(children)
+            continue
+        if n_items is not None:
+            steps.append(f"[{n_items}]")
+        n_items = len(children) if rule == "array" else None
+        if rule == "pair" and children:
+            steps.append(_member(children[0]))
+    if n_items is not None and _waits_for_item(session, into_empty=into_empty):
+        steps.append(f"[{n_items}]")
+    return "$" + "".join(steps)
+
+
+def _waits_for_item(session: Session, *, into_empty: bool) -> bool:
+    innermost = open_rules(session)[-1]
+    last = innermost.seen[-1]
+    return session.grammar.is_terminal(last) and (into_empty or last not in session.grammar.openers)
+
+
+def _member(key: str) -> str:
+    return f".{key}" if _IDENTIFIER(key) else f"[{json.dumps(key, ensure_ascii=False)}]"
