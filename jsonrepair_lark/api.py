@@ -8,6 +8,7 @@ import codecs
 import json
 import logging
 import os
+from functools import cache
 from pathlib import Path
 from typing import IO, Any, Final, Literal, overload
 
@@ -17,13 +18,14 @@ from jsonrepair_lark.lexemes import (
     find_lone_surrogate,
     has_duplicate_key,
     is_deeper,
+    is_plain_ascii,
     scan_once,
 )
 from jsonrepair_lark.policies import DEFAULTS, Options, options_from
 from jsonrepair_lark.result import Repair, Result, apply
 from jsonrepair_lark.session import Session, Stop
-from jsonrepair_lark.stack import Action, Edit
-from jsonrepair_lark.values import MISSING, duplicate_offset, partial_value, value_actions
+from jsonrepair_lark.stack import Edit, Program
+from jsonrepair_lark.values import MISSING, duplicate_offset, partial_value, value_program
 
 Text = str | bytes | bytearray | memoryview | None
 """What can be repaired; None counts as empty text."""
@@ -90,7 +92,7 @@ def repair(text: Text, **options: Any) -> Result:
     value = valid_value(text, chosen)
     if value is not MISSING:
         return Result("valid", text, value, text, chosen)
-    session = Session(_grammar(), _actions(), chosen.limits)
+    session = Session(_program(), chosen.limits, failed_at=WHITE_SPACE(text, 0).end())  # type: ignore[union-attr]  # matches the empty text
     session.finish(text)
     return result_of(session, text, chosen)
 
@@ -103,9 +105,8 @@ def valid_value(text: str, options: Options) -> Any:
         return MISSING
     if end != len(text) and WHITE_SPACE(text, end).end() != len(text):  # type: ignore[union-attr]  # see above
         return MISSING
-    if "\\u" in text or not text.isascii():
-        if find_lone_surrogate(text) >= 0:
-            return MISSING
+    if not is_plain_ascii(value, text) and find_lone_surrogate(text) >= 0:
+        return MISSING
     if is_deeper(value, text, options.max_depth):
         return MISSING
     if options is not DEFAULTS and (
@@ -151,21 +152,9 @@ def _encoding(data: bytes) -> str:
     return json.detect_encoding(data)
 
 
-_made: dict[str, Any] = {}
-
-
-def _grammar() -> Grammar:
-    grammar = _made.get("grammar")
-    if grammar is None:
-        grammar = _made["grammar"] = Grammar.of(JSON)
-    return grammar  # type: ignore[no-any-return]  # the two entries are of two types
-
-
-def _actions() -> list[Action]:
-    actions = _made.get("actions")
-    if actions is None:
-        actions = _made["actions"] = value_actions(_grammar())
-    return actions  # type: ignore[no-any-return]  # see above
+@cache
+def _program() -> Program:
+    return value_program(Grammar.of(JSON))
 
 
 def result_of(session: Session, text: str, options: Options) -> Result:
@@ -179,7 +168,7 @@ def result_of(session: Session, text: str, options: Options) -> Result:
         offset = duplicate_offset(session.grammar, options.limits, text)
         if offset >= 0:
             # What stands before the key is what is sound, and the stack there is the place.
-            before = Session(session.grammar, _actions(), options.limits)
+            before = Session(_program(), options.limits)
             before.finish(text[:offset])
             before.stop = Stop("duplicate_key", offset)
             return Result("rejected", text, None, text, options, session=before)
@@ -212,7 +201,7 @@ def repairs_of(edits: list[Edit], text: str) -> tuple[Repair, ...]:
 
 def _trimmed(kind: str, offset: int, removed: str, inserted: str, text: str) -> Repair:
     """Return an edit without what both sides end with."""
-    same = len(os.path.commonprefix((removed[::-1], inserted[::-1])))
+    same = removed and inserted and len(os.path.commonprefix((removed[::-1], inserted[::-1])))
     if same:
         removed, inserted = removed[:-same], inserted[:-same]
     return Repair(kind, offset, removed, inserted, text)
@@ -326,7 +315,7 @@ class RepairStream:
 
     def __init__(self, **options: Any) -> None:
         self._options = options_from(options)
-        self._session = Session(_grammar(), _actions(), self._options.limits)
+        self._session = Session(_program(), self._options.limits)
         self._pieces: list[str] = []
         self._result: Result | None = None
 

@@ -15,6 +15,10 @@ from jsonrepair_lark.grammar import Grammar, is_text, local_name
 from jsonrepair_lark.stack import ParseStack
 from jsonrepair_lark.tables import END
 
+REMEMBERED_STATES: Final = 32
+REMEMBERED_MAX: Final = 4096
+"""Completions of stacks up to the first size are remembered, up to the second number of them."""
+
 INCOMPLETE: Final = {
     "string": "incomplete_string",
     "number": "incomplete_number",
@@ -33,38 +37,33 @@ def _step(
     The result shares nothing with `states`. For `$END` it is the stack of the accepted parse.
     """
     tables = grammar.tables
-    kept = len(states)
-    above: list[int] = []
-    while True:
-        state = above[-1] if above else states[kept - 1]
-        if terminal == END and state == tables.end:
-            break
-        action = tables.actions[state].get(terminal)
-        if action is None:
-            return None
-        if action >= 0:
-            above.append(action)
-            break
-        kept = _reduce(grammar, states, kept, above, -1 - action)
-        hook = grammar.hooks[-1 - action]
+    actions = tables.actions
+    action = actions[states[-1]].get(terminal)
+    if action is None:
+        return states if terminal == END and states[-1] == tables.end else None
+    after = states.copy()
+    while action < 0:
+        rule = -1 - action
+        hook = grammar.hooks[rule]
         if hook is not None and hook.deletes and not may_delete:
             return None
-    while terminal != END and (rule := grammar.defaults[above[-1]]) is not None:
-        kept = _reduce(grammar, states, kept, above, rule)
-    return states[:kept] + above
+        _reduce(grammar, after, rule)
+        if terminal == END and after[-1] == tables.end:
+            return after
+        action = actions[after[-1]].get(terminal)
+        if action is None:
+            return None
+    after.append(action)
+    while (default := grammar.defaults[after[-1]]) is not None:
+        _reduce(grammar, after, default)
+    return after
 
 
-def _reduce(grammar: Grammar, states: list[int], kept: int, above: list[int], rule: int) -> int:
-    """Reduce a rule on `states[:kept] + above`, changing `above`; return the new `kept`."""
+def _reduce(grammar: Grammar, states: list[int], rule: int) -> None:
     row = grammar.rules[rule]
-    size = len(row.expansion)
-    from_above = min(size, len(above))
-    if from_above:
-        del above[-from_above:]
-    kept -= size - from_above
-    below = above[-1] if above else states[kept - 1]
-    above.append(grammar.tables.gotos[below][row.origin])
-    return kept
+    if row.expansion:
+        del states[-len(row.expansion) :]
+    states.append(grammar.tables.gotos[states[-1]][row.origin])
 
 
 def is_accepted(stack: ParseStack, terminal: str) -> bool:
@@ -85,9 +84,24 @@ def closers_before(stack: ParseStack, target: str) -> list[str] | None:
     grammar = stack.grammar
     states = stack.states
     last = stack.last_token.terminal if stack.last_token else ""
+    if len(states) > REMEMBERED_STATES:
+        return _find_closers(grammar, states, last, target, close_empty=stack.close_empty)
+    # Texts of one kind end in few states, over and over.
+    key = (*states, last, target, stack.close_empty)
+    known = grammar.completions
+    if key not in known:
+        if len(known) >= REMEMBERED_MAX:
+            known.clear()
+        known[key] = _find_closers(grammar, states, last, target, close_empty=stack.close_empty)
+    return known[key]
+
+
+def _find_closers(
+    grammar: Grammar, states: list[int], last: str, target: str, *, close_empty: bool
+) -> list[str] | None:
     closers: list[str] = []
     while _step(grammar, states, target, may_delete=False) is None:
-        if not _may_close_after(stack, last):
+        if not _may_close_after(grammar, last, close_empty=close_empty):
             return None
         fitting = [
             (closer, after)
@@ -101,11 +115,10 @@ def closers_before(stack: ParseStack, target: str) -> list[str] | None:
     return closers
 
 
-def _may_close_after(stack: ParseStack, last: str) -> bool:
-    grammar = stack.grammar
+def _may_close_after(grammar: Grammar, last: str, *, close_empty: bool) -> bool:
     if is_text(last) or last in grammar.text_openers:
         return False
-    return stack.close_empty or last not in grammar.openers
+    return close_empty or last not in grammar.openers
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,7 @@ from typing import Any, Final
 
 from jsonrepair_lark import tables
 from jsonrepair_lark.errors import GrammarFormatError
-from jsonrepair_lark.lexemes import NATIVES
+from jsonrepair_lark.lexemes import NATIVES, SINGLE
 from jsonrepair_lark.tables import RuleRow, Tables, TerminalRow
 
 REPAIR_PREFIX: Final = "repair_"
@@ -81,13 +81,14 @@ class StatePlan:
         accepted = grammar.tables.actions[state]
         self.grammar = grammar
         self.natives = tuple(
-            name for name in grammar.native_terminals if accepted.get(name) is not None
+            (name, NATIVES[local_name(name)], local_name(name) in SINGLE)
+            for name in grammar.native_terminals
+            if name in accepted
         )
         free_text = [name for name in grammar.free_texts if name in accepted]
         self.text_terminal = free_text[0] if free_text else None
         self.sentinel: re.Pattern[str] | None = None
         self.terminals = tuple(row for row in grammar.patterned if row.name in accepted)
-        self.groups = [row.name for row in self.terminals]
         # In free text, white space is text: nothing is skipped before a terminal.
         skip = "" if self.text_terminal else grammar.skip_pattern
         pattern = grammar.alternation(self.terminals, skip)
@@ -96,6 +97,7 @@ class StatePlan:
             self.terminals = grammar.sentinels(state, self.text_terminal)
             pattern = grammar.alternation(self.terminals, "")
             self.sentinel = re.compile(pattern) if pattern else None
+        self.groups = {f"t{n}": row.name for n, row in enumerate(self.terminals)}
         self._edge: tuple[tuple[str, ...], Any, Any] | None = None
         self._search: Any = None
 
@@ -168,7 +170,9 @@ class Grammar:
         self.rules = source.rules
         rows = {row.name: row for row in source.terminals}
         self.terminal_rows = rows
+        self.local_names = {terminal: local_name(terminal) for terminal in rows}
         ignored = [rows[name] for name in source.ignored]
+        self.completions: dict[tuple[Any, ...], list[str] | None] = {}
         self.patterned = tuple(
             row for row in source.terminals if row.pattern is not None and row not in ignored
         )

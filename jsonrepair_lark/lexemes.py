@@ -15,8 +15,9 @@ from collections.abc import Callable
 from json import decoder
 from typing import Any, Final, Never
 
-Run = tuple[list[Any], int]
-"""What a native scanner returns: the values for the stack and the end of what it scanned."""
+Run = tuple[list[Any], int, tuple[int, ...]]
+"""What a native scanner returns: the values for the stack, the end of what it scanned, and the
+offsets where it found that nothing complete starts."""
 
 
 class NotScannable(ValueError):  # noqa: N818 - not an error of the caller's
@@ -40,6 +41,9 @@ scan_once: Final[Callable[[str, int], tuple[Any, int]]] = DECODER.scan_once
 scan_string: Final[Callable[[str, int, bool], tuple[str, int]]] = decoder.scanstring
 
 WHITE_SPACE: Final = re.compile(r"[ \t\n\r]*+").match
+ASCII_LOOK_CHARACTERS: Final = 128
+"""How many characters of text there have to be for one look at a decoded value."""
+
 _COMMA: Final = re.compile(r"[ \t\n\r]*+,[ \t\n\r]*+").match
 _COLON: Final = re.compile(r"[ \t\n\r]*+:[ \t\n\r]*+").match
 # What may not follow a number or a literal: see NUMBER in json.lark.
@@ -50,11 +54,17 @@ _CONTROL: Final = re.compile(r"[\x00-\x1f]")
 
 
 class ScanFailed(Exception):  # noqa: N818 - control flow between a scanner and the session
-    """A native scanner found nothing; `pos` is where the C scanner stopped, -1 if unknown."""
+    """A native scanner found nothing.
 
-    def __init__(self, pos: int) -> None:
-        super().__init__(pos)
+    Attributes:
+        pos: where the C scanner stopped, -1 if something needs a policy.
+        starts: the offsets where it found that nothing complete starts.
+    """
+
+    def __init__(self, pos: int, *starts: int) -> None:
+        super().__init__(pos, starts)
         self.pos = pos
+        self.starts = starts
 
 
 def _scan(text: str, pos: int, room: int) -> tuple[Any, int]:
@@ -62,13 +72,13 @@ def _scan(text: str, pos: int, room: int) -> tuple[Any, int]:
     try:
         value, end = scan_once(text, pos)
     except StopIteration as error:
-        raise ScanFailed(error.value) from None
+        raise ScanFailed(error.value, pos) from None
     except json.JSONDecodeError as error:
-        raise ScanFailed(error.pos) from None
+        raise ScanFailed(error.pos, pos) from None
     except (ValueError, RecursionError):
-        raise ScanFailed(-1) from None
+        raise ScanFailed(-1, pos) from None
     if end - pos > room and is_deeper(value, text, room, pos, end):
-        raise ScanFailed(-1)
+        raise ScanFailed(-1, pos)
     return value, end
 
 
@@ -83,55 +93,53 @@ def scan_value(text: str, pos: int, room: int, *, final: bool) -> Run:
     """Scan one complete value."""
     value, end = _scan(text, pos, room)
     if _is_open(text, end, final=final):
-        raise ScanFailed(end)
-    return [value], end
+        raise ScanFailed(end, pos)
+    return [value], end, ()
 
 
 def scan_items(text: str, pos: int, room: int, *, final: bool) -> Run:
     """Scan values with commas between them, as many as are complete."""
     values: list[Any] = []
     last = pos
-    failed = pos
     while True:
         try:
             value, end = _scan(text, pos, room)
-        except ScanFailed as error:
-            failed = error.pos
-            break
+        except ScanFailed:
+            if not values:
+                raise
+            return values, last, (pos,)
         comma = _COMMA(text, end)
         if comma is None:
-            if not _is_open(text, end, final=final):
-                values.append(value)
-                last = end
             break
         values.append(value)
         last = end
         pos = comma.end()
+    if not _is_open(text, end, final=final):
+        return [*values, value], end, ()
     if not values:
-        raise ScanFailed(failed)
-    return values, last
+        raise ScanFailed(end, pos)
+    return values, last, ()
 
 
 def scan_pairs(text: str, pos: int, room: int, *, final: bool) -> Run:
     """Scan members of an object with commas between them, as many as are complete."""
     pairs: list[Any] = []
     last = pos
-    failed = pos
     while text.startswith('"', pos):
         try:
             key, end = scan_string(text, pos + 1, True)  # noqa: FBT003 - C function
-        except json.JSONDecodeError as error:
-            failed = error.pos
+        except json.JSONDecodeError:
             break
         colon = _COLON(text, end)
         if colon is None:
-            failed = end
             break
+        start = colon.end()
         try:
-            value, end = _scan(text, colon.end(), room)
+            value, end = _scan(text, start, room)
         except ScanFailed as error:
-            failed = error.pos
-            break
+            if not pairs:
+                raise ScanFailed(error.pos, pos, start) from None
+            return pairs, last, (pos, start)
         comma = _COMMA(text, end)
         if comma is None:
             if not _is_open(text, end, final=final):
@@ -142,8 +150,8 @@ def scan_pairs(text: str, pos: int, room: int, *, final: bool) -> Run:
         last = end
         pos = comma.end()
     if not pairs:
-        raise ScanFailed(failed)
-    return pairs, last
+        raise ScanFailed(pos, pos)
+    return pairs, last, ()
 
 
 NATIVES: Final[dict[str, Callable[..., Run]]] = {
@@ -152,6 +160,8 @@ NATIVES: Final[dict[str, Callable[..., Run]]] = {
     "VALUE": scan_value,
 }
 """Scanners by the local name of their terminal, in the order to try them."""
+SINGLE: Final = frozenset({"VALUE"})
+"""The native terminals that stand for just one value."""
 
 
 def is_deeper(value: Any, text: str, limit: int, start: int = 0, end: int | None = None) -> bool:
@@ -178,7 +188,7 @@ def find_lone_surrogate(text: str, start: int = 0, end: int | None = None) -> in
     """
     end = len(text) if end is None else end
     found = -1
-    if text.find("\\ud", start, end) >= 0 or text.find("\\uD", start, end) >= 0:
+    if text.find("\\u", start, end) >= 0:
         for escape in _ESCAPE.finditer(text, start, end):
             if escape[3] or (escape[1] and not escape[2]):
                 found = escape.start()
@@ -188,6 +198,30 @@ def find_lone_surrogate(text: str, start: int = 0, end: int | None = None) -> in
         if raw:
             return raw.start()
     return found
+
+
+def is_plain_ascii(value: Any, text: str) -> bool:
+    """Tell whether `value`, decoded from `text`, holds ASCII only, as far as that is cheap to see.
+
+    In a text of few long strings this costs less than a look at each character.
+    """
+    budget = len(text) // ASCII_LOOK_CHARACTERS
+    pending = [value]
+    while pending and budget >= 0:
+        item = pending.pop()
+        if type(item) is str:
+            if not item.isascii():
+                return False
+        elif type(item) is dict:
+            budget -= len(item)
+            if budget >= 0:
+                pending += item
+                pending += item.values()
+        elif type(item) is list:
+            budget -= len(item)
+            if budget >= 0:
+                pending += item
+    return not pending and budget >= 0
 
 
 def decode_string(body: str) -> str:

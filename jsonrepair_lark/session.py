@@ -23,9 +23,9 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from jsonrepair_lark import completion
-from jsonrepair_lark.grammar import Grammar, StatePlan, is_text, local_name
+from jsonrepair_lark.grammar import StatePlan, is_text
 from jsonrepair_lark.lexemes import NATIVES, ScanFailed, find_lone_surrogate
-from jsonrepair_lark.stack import Action, Edit, Inline, ParseStack, Token
+from jsonrepair_lark.stack import Edit, Inline, ParseStack, Program, Token
 from jsonrepair_lark.tables import END
 
 Refine = Callable[[str, bool], tuple[str | None, str | None]]
@@ -82,6 +82,11 @@ class Limits:
 class Session(ParseStack):
     """One parse of one text.
 
+    Args:
+        program: the grammar and its actions.
+        limits: what the session may do.
+        failed_at: an offset in the first piece where no complete value starts, if known.
+
     Attributes:
         limits: as given.
         edits: what repair productions and closers ask for, in the order of the text.
@@ -91,14 +96,25 @@ class Session(ParseStack):
         last_end: the end of the last token, where a missing closer goes.
     """
 
-    def __init__(self, grammar: Grammar, actions: list[Action], limits: Limits) -> None:
+    def __init__(self, program: Program, limits: Limits, *, failed_at: int = -1) -> None:
+        grammar = program.grammar
         super().__init__(grammar, close_empty=limits.close_empty)
         self.limits = limits
         self.edits: list[Edit] = []
         self.closers: list[str] = []
         self.stop: Stop | None = None
         self.last_end = 0
-        self._actions = actions
+        self._table = grammar.tables.actions
+        self._end = grammar.tables.end
+        self._hot = (
+            self.states,
+            self.values,
+            self.starts,
+            grammar.tables.actions,
+            program.rows,
+            grammar.tables.gotos,
+            grammar.defaults,
+        )
         self._depth = 0
         self._buffer = ""
         self._base = 0
@@ -108,13 +124,11 @@ class Session(ParseStack):
         self._wait = 0
         self._natives = limits.natives and bool(grammar.native_terminals)
         self._native_budget = 0
-        self._failed_at = -1
+        self._failed_at: tuple[int, ...] = (failed_at,)
         self._has_content = False
-        self._refine = {
-            row.name: limits.refine[local_name(row.name)]
-            for row in grammar.patterned
-            if local_name(row.name) in limits.refine
-        }
+        self._refine = limits.refine
+        self._local = grammar.local_names
+        self._openers = grammar.openers
 
     @property
     def consumed(self) -> int:
@@ -196,7 +210,7 @@ class Session(ParseStack):
                 self._hold(start)
                 return
             end = found.end()
-            if self._accept(plan.groups[int(group[1:])], start, end, final and end == size):
+            if self._accept(plan.groups[group], start, end, final and end == size):
                 self._pos = end
             elif not self._close_outer(start, final=final):
                 return
@@ -205,30 +219,32 @@ class Session(ParseStack):
         """Try the native scanners of a state; tell whether one took something."""
         buffer = self._buffer
         start = self.grammar.skip(buffer, pos).end()  # type: ignore[union-attr]  # may be empty
-        if start == self._failed_at or start == len(buffer):
+        if start in self._failed_at or start == len(buffer):
             return False
         room = self.limits.max_depth - self._depth
         spent = start
-        for terminal in plan.natives:
+        for terminal, scan, is_single in plan.natives:
             try:
-                values, end = NATIVES[local_name(terminal)](buffer, start, room, final=final)
+                values, end, failed = scan(buffer, start, room, final=final)
             except ScanFailed as error:
                 if error.pos < 0:
                     # Something that a policy decides: the grammar's own terminals find it.
                     self._natives = False
                     return False
                 spent = max(spent, error.pos)
+                self._failed_at = error.starts
                 continue
             if find_lone_surrogate(buffer, start, end) >= 0:
                 self._natives = False
                 return False
-            self._shift(terminal, self._base + start, Inline(values))
+            if failed:
+                self._failed_at = failed
+            self._shift(terminal, self._base + start, values[0] if is_single else Inline(values))
             self.last_token = None
             self.last_end = self._base + end
             self._has_content = True
             self._pos = end
             return True
-        self._failed_at = start
         self._native_budget -= spent - start
         if self._native_budget < 0:
             self._natives = False
@@ -253,7 +269,7 @@ class Session(ParseStack):
             if found is None or (not final and plan.may_grow(buffer, start)):
                 self._hold(start)
                 return start == size
-            terminal = plan.terminals[int((found.lastgroup or "t0")[1:])].name
+            terminal = plan.groups[found.lastgroup or ""]
             if self._accept(terminal, start, found.end(), final and found.end() == size):
                 self._pos = found.end()
                 return True
@@ -313,27 +329,27 @@ class Session(ParseStack):
         text = self._buffer[start:end]
         start += self._base
         end += self._base
-        refine = self._refine.get(terminal)
-        if refine is not None:
+        if (refine := self._refine.get(self._local[terminal])) is not None:
             other, reason = refine(text, at_end)
             if reason is not None:
                 self._refuse(reason, start)
                 return True
             if other is not None:
-                terminal = terminal.removesuffix(local_name(terminal)) + other
+                terminal = terminal.removesuffix(self._local[terminal]) + other
         last = self.last_token
-        if is_text(terminal) and last is not None and last.terminal == terminal:
+        if last is not None and last.terminal == terminal and is_text(terminal):
             # Only what is ignored can lie between two tokens, and nothing is in text.
             last.pieces.append(text)
             last.end = self.last_end = end
             return True
-        action = self.grammar.tables.actions[self.states[-1]].get(terminal)
+        action = self._table[self.states[-1]].get(terminal)
         if action is None or (action < 0 and not completion.is_accepted(self, terminal)):
             return False
-        if terminal in self.grammar.openers and self._depth >= self.limits.max_depth:
+        if terminal in self._openers and self._depth >= self.limits.max_depth:
             self._refuse("too_deep", start)
             return True
-        self._has_content = self._has_content or terminal not in self.grammar.deletable
+        if not self._has_content:
+            self._has_content = terminal not in self.grammar.deletable
         token = Token(terminal, start, end, text)
         self.last_token = token
         self._shift(terminal, start, token)
@@ -341,52 +357,58 @@ class Session(ParseStack):
         return True
 
     def _shift(self, terminal: str, start: int, value: Any) -> None:
-        """Reduce as the terminal asks for, shift it, and reduce what nothing can stop."""
-        states = self.states
-        actions = self.grammar.tables.actions
-        while (action := actions[states[-1]][terminal]) < 0:
-            if not self._reduce(-1 - action):
-                return
-        states.append(action)
-        self.values.append(value)
-        self.starts.append(start)
-        if terminal in self.grammar.openers:
-            self._depth += 1
-        defaults = self.grammar.defaults
-        while (rule := defaults[states[-1]]) is not None:
-            if not self._reduce(rule):
-                return
+        """Reduce as the terminal asks for, shift it, and reduce what nothing can stop.
 
-    def _reduce(self, rule: int) -> bool:
-        """Reduce a rule; False, with the stack as it was, for a repair that is not allowed."""
-        grammar = self.grammar
-        hook = grammar.hooks[rule]
-        if hook is not None and hook.kind not in self.limits.allowed:
-            kind = hook.kind
-            reason = kind if kind in self.limits.refusals else "repair_not_allowed"
-            self._refuse(reason, self.starts[-len(grammar.rules[rule].expansion)], kind)
-            return False
-        size = len(grammar.rules[rule].expansion)
-        states = self.states
-        if size:
-            values = self.values
-            children = values[-size:]
-            start = self.starts[-size]
-            del states[-size:]
-            del values[-size:]
-            del self.starts[-size:]
-            self._depth -= grammar.n_openers[rule]
-        else:
-            children = []
-            start = self.last_end
-        if hook is not None:
-            self._record(hook.kind, hook.replacement, children)
-        elif children and rule in grammar.text_brackets:
-            self._group(start)
-        self.values.append(self._actions[rule](children))
-        self.starts.append(start)
-        states.append(grammar.tables.gotos[states[-1]][grammar.rules[rule].origin])
-        return True
+        For `$END` there is nothing to shift: the reductions end in the accepted parse. A repair
+        that is not allowed stops the session with the stack as it was before it.
+        """
+        states, values, starts, table, rows, gotos, defaults = self._hot
+        rule: int | None
+        action = table[states[-1]][terminal]
+        rule = -1 - action if action < 0 else None
+        while True:
+            if rule is None:
+                states.append(action)
+                values.append(value)
+                starts.append(start)
+                if terminal in self._openers:
+                    self._depth += 1
+                terminal = ""
+            else:
+                size, hook, n_openers, is_text_bracket, origin, make = rows[rule]
+                if hook is not None and hook.kind not in self.limits.allowed:
+                    self._refuse_repair(hook.kind, starts[-size])
+                    return
+                if size:
+                    children = values[-size:]
+                    begin = starts[-size]
+                    del states[-size:]
+                    del values[-size:]
+                    del starts[-size:]
+                    self._depth -= n_openers
+                else:
+                    children = []
+                    begin = self.last_end
+                if hook is not None:
+                    self._record(hook.kind, hook.replacement, children)
+                elif is_text_bracket:
+                    self._group(begin)
+                values.append(make(children))
+                starts.append(begin)
+                states.append(gotos[states[-1]][origin])
+            if terminal == "":
+                rule = defaults[states[-1]]
+                if rule is None:
+                    return
+            elif terminal == END and states[-1] == self._end:
+                return
+            else:
+                action = table[states[-1]][terminal]
+                rule = -1 - action if action < 0 else None
+
+    def _refuse_repair(self, kind: str, offset: int) -> None:
+        reason = kind if kind in self.limits.refusals else "repair_not_allowed"
+        self._refuse(reason, offset, kind)
 
     def _record(self, kind: str, replacement: str | None, tokens: list[Token]) -> None:
         edit = Edit(kind, tokens[0].start, tuple(tokens), replacement)
@@ -416,7 +438,5 @@ class Session(ParseStack):
             if closers:
                 self.closers = closers
                 self._insert(closers)
-            while self.stop is None and self.states[-1] != self.grammar.tables.end:
-                action = self.grammar.tables.actions[self.states[-1]][END]
-                if not self._reduce(-1 - action):
-                    return
+            if self.stop is None and self.states[-1] != self._end:
+                self._shift(END, self.last_end, None)

@@ -1,11 +1,12 @@
 """The parse stack and what lies on it: tokens, inlined children, edits, semantic actions."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Any
 
 from jsonrepair_lark.grammar import Grammar, local_name
-from jsonrepair_lark.lexemes import REPLACEMENTS
+from jsonrepair_lark.lexemes import REPLACEMENTS, SINGLE
 
 Action = Callable[[list[Any]], Any]
 """Makes a rule's semantic value of its children's."""
@@ -85,7 +86,7 @@ class ParseStack:
         self.close_empty = close_empty
 
 
-def flattened(children: list[Any]) -> list[Any]:
+def flattened(children: Sequence[Any]) -> list[Any]:
     """Return children with those of inlined rules in their place."""
     flat: list[Any] = []
     for child in children:
@@ -98,17 +99,18 @@ def flattened(children: list[Any]) -> list[Any]:
 
 def actions_for(
     grammar: Grammar,
-    build: Callable[[str, list[Any]], Any],
-    repaired: Callable[[str, str, list[Any]], Any],
+    maker: Callable[[str], Action],
+    repaired: Callable[[str, str], Action],
 ) -> list[Action]:
     """Return the semantic action of each rule of a grammar.
 
     Args:
         grammar: the grammar.
-        build: makes the value of a node from the rule's local name and its children: tokens and
-            values, inlined rules flattened, filtered tokens left out.
+        maker: returns, for a rule's local name, what makes the value of a node from its children:
+            tokens and values, inlined rules flattened, filtered tokens left out.
         repaired: the same for a repair production, with its kind after the name.
     """
+    inlined = _inlined_symbols(grammar)
 
     def action_of(index: int) -> Action:
         rule = grammar.rules[index]
@@ -116,8 +118,7 @@ def actions_for(
         kept = rule.kept
         hook = grammar.hooks[index]
         if hook is not None:
-            kind = hook.kind
-            return lambda children: repaired(name, kind, children)
+            return repaired(name, hook.kind)
         if rule.inlined:
             return _inline_action(kept, recursive=rule.expansion[:1] == (rule.origin,))
         if not rule.expansion:
@@ -126,9 +127,37 @@ def actions_for(
         if rule.expand1 and len(kept) == 1:
             only = kept[0]
             return lambda children: children[only]
-        return lambda children: build(name, flattened([children[index] for index in kept]))
+        make = maker(name)
+        if any(rule.expansion[index] in inlined for index in kept):
+            if len(kept) > 1:
+                pick = itemgetter(*kept)
+                return lambda children: make(flattened(pick(children)))
+            return lambda children: make(flattened([children[index] for index in kept]))
+        if kept == tuple(range(len(rule.expansion))):
+            return make
+        if len(kept) > 1:
+            pick = itemgetter(*kept)
+            return lambda children: make(pick(children))
+        return lambda children: make([children[index] for index in kept])
 
     return [action_of(index) for index in range(len(grammar.rules))]
+
+
+def _inlined_symbols(grammar: Grammar) -> set[str]:
+    """Return the symbols whose value may be `Inline`."""
+    found = {name for name in grammar.native_terminals if local_name(name) not in SINGLE}
+    for rule, hook in zip(grammar.rules, grammar.hooks, strict=True):
+        if rule.inlined or hook is not None or not rule.expansion:
+            found.add(rule.origin)
+    while True:
+        more = {
+            rule.origin
+            for rule in grammar.rules
+            if rule.expand1 and len(rule.kept) == 1 and rule.expansion[rule.kept[0]] in found
+        }
+        if more <= found:
+            return found
+        found |= more
 
 
 def _inline_action(kept: tuple[int, ...], *, recursive: bool) -> Action:
@@ -146,3 +175,29 @@ def _inline_action(kept: tuple[int, ...], *, recursive: bool) -> Action:
         return flat
 
     return collect
+
+
+class Program:
+    """A grammar with the actions that give its rules a meaning, ready for sessions.
+
+    Attributes:
+        grammar: the grammar.
+        actions: the action of each rule.
+        rows: for each rule what a reduction needs: the number of its symbols, its repair hook,
+            how many openers it holds, whether it is a bracket around text, its name, its action.
+    """
+
+    def __init__(self, grammar: Grammar, actions: list[Action]) -> None:
+        self.grammar = grammar
+        self.actions = actions
+        self.rows = [
+            (
+                len(rule.expansion),
+                grammar.hooks[index],
+                grammar.n_openers[index],
+                index in grammar.text_brackets,
+                rule.origin,
+                actions[index],
+            )
+            for index, rule in enumerate(grammar.rules)
+        ]

@@ -8,7 +8,7 @@ from lark import Tree
 from jsonrepair_lark.completion import open_rules
 from jsonrepair_lark.grammar import Grammar, local_name
 from jsonrepair_lark.session import Session
-from jsonrepair_lark.stack import Inline, Token, actions_for, flattened
+from jsonrepair_lark.stack import Action, Inline, Program, Token, actions_for, flattened
 
 if TYPE_CHECKING:
     from jsonrepair_lark.policies import Options
@@ -22,13 +22,13 @@ def _leaf(value: Any) -> Any:
     )
 
 
-def _build(name: str, children: list[Any]) -> Tree[Any]:
-    return Tree(name, [_leaf(child) for child in children])
+def _node(name: str) -> Action:
+    return lambda children: Tree(name, [_leaf(child) for child in children])
 
 
-def _repaired(name: str, kind: str, children: list[Any]) -> Tree[Any]:
+def _repaired(name: str, kind: str) -> Action:
     del name
-    return Tree(kind, [_leaf(child) for child in children])
+    return _node(kind)
 
 
 def tree_session(grammar: Grammar, options: "Options", *, natives: bool = False) -> Session:
@@ -36,7 +36,7 @@ def tree_session(grammar: Grammar, options: "Options", *, natives: bool = False)
     from dataclasses import replace  # noqa: PLC0415
 
     limits = replace(options.limits, natives=natives)
-    return Session(grammar, actions_for(grammar, _build, _repaired), limits)
+    return Session(Program(grammar, actions_for(grammar, _node, _repaired)), limits)
 
 
 def tree_of(session: Session) -> Tree[Any]:

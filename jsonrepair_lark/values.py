@@ -14,7 +14,7 @@ from jsonrepair_lark.completion import open_rules
 from jsonrepair_lark.grammar import Grammar
 from jsonrepair_lark.lexemes import decode_number, decode_string
 from jsonrepair_lark.session import Limits, Session
-from jsonrepair_lark.stack import Action, Inline, Token, actions_for, flattened
+from jsonrepair_lark.stack import Action, Inline, Program, Token, actions_for, flattened
 
 MISSING: Final = object()
 """Stands for a value that is not there."""
@@ -28,8 +28,12 @@ def _string(children: list[Any]) -> str:
     return decode_string("".join(token.text for token in children[1:-1]))
 
 
-_MAKERS: Final[dict[str, Any]] = {
-    "array": lambda children: children,
+def _first(children: list[Any]) -> Any:
+    return children[0]
+
+
+_MAKERS: Final[dict[str, Action]] = {
+    "array": list,
     "object": dict,
     "pair": tuple,
     "string": _string,
@@ -37,26 +41,22 @@ _MAKERS: Final[dict[str, Any]] = {
     "true": lambda _children: True,
     "false": lambda _children: False,
     "null": lambda _children: None,
-    "start": lambda children: children[0],
+    "start": _first,
 }
 
 
-def _build(name: str, children: list[Any]) -> Any:
-    return _MAKERS[name](children)
-
-
-def _repaired(name: str, kind: str, children: list[Any]) -> Any:
+def _repaired(name: str, kind: str) -> Action:
     del kind
-    # What a repair drops leaves no value; a repaired literal is what its rule says; a repaired
+    # A repaired literal is what its rule says. What a repair drops leaves no value; a repaired
     # piece of a string stays a piece.
-    if name in _MAKERS:
-        return _MAKERS[name](children)
-    return Inline(token for token in children if token.repair and token.repair.replacement != "")
+    return _MAKERS.get(name) or (
+        lambda children: Inline(t for t in children if t.repair and t.repair.replacement != "")
+    )
 
 
-def value_actions(grammar: Grammar) -> list[Action]:
-    """Return the semantic actions that make values; the start rule's is the text's value."""
-    return actions_for(grammar, _build, _repaired)
+def value_program(grammar: Grammar) -> Program:
+    """Return the program that makes values; the start rule's is the text's value."""
+    return Program(grammar, actions_for(grammar, _MAKERS.__getitem__, _repaired))
 
 
 class _Located(str):
@@ -76,20 +76,22 @@ def duplicate_offset(grammar: Grammar, limits: Limits, text: str) -> int:
     """
     found: list[int] = []
 
-    def build(name: str, children: list[Any]) -> Any:
-        if name == "string":
-            key = _Located(_string(children))
-            key.offset = children[0].start
-            return key
-        if name == "object":
-            seen: set[str] = set()
-            for key, _ in children:
-                if key in seen:
-                    found.append(key.offset)
-                seen.add(key)
-        return _MAKERS[name](children)
+    def located(children: list[Any]) -> str:
+        key = _Located(_string(children))
+        key.offset = children[0].start
+        return key
 
-    session = Session(grammar, actions_for(grammar, build, _repaired), replace(limits, natives=False))
+    def checked(children: list[Any]) -> dict[str, Any]:
+        seen: set[str] = set()
+        for key, _ in children:
+            if key in seen:
+                found.append(key.offset)
+            seen.add(key)
+        return dict(children)
+
+    makers = {**_MAKERS, "string": located, "object": checked}
+    program = Program(grammar, actions_for(grammar, makers.__getitem__, _repaired))
+    session = Session(program, replace(limits, natives=False))
     session.finish(text)
     return min(found, default=-1)
 

@@ -100,7 +100,8 @@ def is_sound(part: object, whole: object, *, number_is_cut: bool = False) -> boo
             is_sound(item, other, number_is_cut=number_is_cut and index + 1 == len(part))
             for index, (item, other) in enumerate(zip(part, whole, strict=False))
         )
-    if number_is_cut and is_number(part) and is_number(whole):
+    if number_is_cut and is_number(part) and (is_number(whole) or whole is None):
+        # None is what a number that overflows can be made of.
         return True
     return same(part, whole)
 
