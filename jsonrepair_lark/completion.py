@@ -37,7 +37,7 @@ def _step(
     The result shares nothing with `states`. For `$END` it is the stack of the accepted parse.
     """
     tables = grammar.tables
-    actions = tables.actions
+    actions = grammar.actions
     action = actions[states[-1]].get(terminal)
     if action is None:
         return states if terminal == END and states[-1] == tables.end else None
@@ -63,7 +63,7 @@ def _reduce(grammar: Grammar, states: list[int], rule: int) -> None:
     row = grammar.rules[rule]
     if row.expansion:
         del states[-len(row.expansion) :]
-    states.append(grammar.tables.gotos[states[-1]][row.origin])
+    states.append(grammar.gotos[states[-1]][row.origin])
 
 
 def is_accepted(stack: ParseStack, terminal: str) -> bool:
@@ -105,7 +105,7 @@ def _find_closers(
             return None
         fitting = [
             (closer, after)
-            for closer in sorted(grammar.closers & grammar.tables.actions[states[-1]].keys())
+            for closer in sorted(grammar.closers & grammar.actions[states[-1]].keys())
             if (after := _step(grammar, states, closer, may_delete=False)) is not None
         ]
         if len(fitting) != 1:

@@ -145,13 +145,13 @@ def expected_by(session: Session) -> tuple[str, ...]:
     for rule, dot in items:
         if grammar.hooks[rule] is None:
             _add_sequence(grammar, grammar.rules[rule], dot, found, set())
-    if not session.grammar.tables.actions[state].keys() - {END} or _accepts_end(session):
+    if not session.grammar.actions[state].keys() - {END} or _accepts_end(session):
         found["end of text"] = None
     return tuple(found)
 
 
 def _accepts_end(session: Session) -> bool:
-    return len(session.states) > 1 and END in session.grammar.tables.actions[session.states[-1]]
+    return len(session.states) > 1 and END in session.grammar.actions[session.states[-1]]
 
 
 def _add_sequence(

@@ -5,9 +5,9 @@ What a grammar says is read from its tables by a few rules, the same for every g
 * A terminal whose name ends in `TEXT` is open-ended: more text may belong to it. With a pattern it
   matches that; one that is only declared (`%declare CONTENT_TEXT`) matches up to the next terminal
   that may follow it.
-* An alternative with the alias `repair_<kind>` tolerates a fault. It is replaced by the sibling
-  alternative without such an alias: deleted where that is empty, else rewritten to its fixed text.
-  Where no sibling has a fixed text, the kind has a function of its own (`lexemes`).
+* An alternative with the alias `repair_<kind>` tolerates a fault. What it puts in place is said by
+  a function of that kind (`lexemes`), else by the sibling alternative that has a fixed text; a
+  rule that has only repairs is deleted from the text.
 * A bracket is an alternative that ends in a terminal of fixed text, its closer, and has another
   terminal before that, its opener.
 * A fixed terminal that ends in a letter or digit is a word: it matches only where no such
@@ -25,7 +25,7 @@ from typing import Any, Final
 
 from jsonrepair_lark import tables
 from jsonrepair_lark.errors import GrammarFormatError
-from jsonrepair_lark.lexemes import NATIVES, SINGLE
+from jsonrepair_lark.lexemes import BOUNDED, NATIVES, REPLACEMENTS, SINGLE
 from jsonrepair_lark.tables import RuleRow, Tables, TerminalRow
 
 REPAIR_PREFIX: Final = "repair_"
@@ -78,10 +78,15 @@ class StatePlan:
     )
 
     def __init__(self, grammar: "Grammar", state: int) -> None:
-        accepted = grammar.tables.actions[state]
+        accepted = grammar.actions[state]
         self.grammar = grammar
         self.natives = tuple(
-            (name, NATIVES[local_name(name)], local_name(name) in SINGLE)
+            (
+                name,
+                NATIVES[local_name(name)],
+                local_name(name) in SINGLE,
+                local_name(name) in BOUNDED,
+            )
             for name in grammar.native_terminals
             if name in accepted
         )
@@ -164,13 +169,13 @@ def is_word(fixed: str) -> bool:
 class Grammar:
     """A compiled grammar, shared by all sessions that run it; `of` gives the one per process."""
 
-    def __init__(self, name: str, source: Tables, natives: frozenset[str]) -> None:
+    def __init__(self, name: str, source: Tables) -> None:
         self.name = name
         self.tables = source
         self.rules = source.rules
         rows = {row.name: row for row in source.terminals}
         self.terminal_rows = rows
-        self.local_names = {terminal: local_name(terminal) for terminal in rows}
+        self.fixed_texts = {name: row.fixed for name, row in rows.items() if row.fixed is not None}
         ignored = [rows[name] for name in source.ignored]
         self.completions: dict[tuple[Any, ...], list[str] | None] = {}
         self.patterned = tuple(
@@ -181,25 +186,46 @@ class Grammar:
         self.free_texts = tuple(
             row.name for row in source.terminals if row.pattern is None and is_text(row.name)
         )
-        self.native_terminals = tuple(
-            row.name
-            for row in source.terminals
-            if row.pattern is None and local_name(row.name) in natives
-        )
+        declared = {local_name(row.name): row.name for row in source.terminals if not row.pattern}
+        self.native_terminals = tuple(declared[name] for name in NATIVES if name in declared)
         for row in source.terminals:
             if row.pattern is None and row.name not in (*self.free_texts, *self.native_terminals):
                 raise GrammarFormatError(f"Grammar {name!r} declares {row.name}, which nothing scans")
         self.plans: list[StatePlan | None] = [None] * len(source.actions)
         self.hooks = tuple(self._hook(rule) for rule in self.rules)
         self.defaults = tuple(map(_default_reduction, source.actions))
+        self.actions = tuple(
+            {t: self._without_units(state, to) for t, to in row.items()}
+            for state, row in enumerate(source.actions)
+        )
+        self.gotos = tuple(
+            {name: self._without_units(state, to) for name, to in row.items()}
+            for state, row in enumerate(source.gotos)
+        )
         self.openers = frozenset(
             opener
             for opener, _ in filter(None, map(self.bracket, self.rules))
             if opener not in self.text_openers
         )
+        self.facts = {
+            name: (name in self.openers, is_text(name), local_name(name)) for name in rows
+        }
         self.n_openers = tuple(
             sum(symbol in self.openers for symbol in rule.expansion) for rule in self.rules
         )
+
+    def _without_units(self, state: int, target: int) -> int:
+        """Return where a symbol leads once the reductions that change nothing are done.
+
+        A rule marked `?` with one symbol, as `?value: number`, only renames what stands on the
+        stack; where nothing else can be done, the target is already the state after it.
+        """
+        while target >= 0 and (rule := self.defaults[target]) is not None:
+            row = self.rules[rule]
+            if not (row.expand1 and len(row.expansion) == len(row.kept) == 1):
+                break
+            target = self.tables.gotos[state][row.origin]
+        return target
 
     def plan(self, state: int) -> StatePlan:
         """Return the plan of `state`, made on first use."""
@@ -238,10 +264,10 @@ class Grammar:
 
     def sentinels(self, state: int, text_terminal: str) -> tuple[TerminalRow, ...]:
         """Return the terminals that end free text: what stands here or after the text."""
-        actions = self.tables.actions
+        actions = self.actions
         accepted = set(actions[state])
         after = actions[state][text_terminal]
-        while after < 0:
+        if after < 0:
             # Something empty comes before the text; where that leads depends on the stack, so
             # what stands here has to do.
             return tuple(row for row in self.patterned if row.name in accepted)
@@ -362,7 +388,7 @@ class Grammar:
 
     def fixed(self, terminal: str) -> str:
         """Return the text of a terminal that has just one."""
-        return self.terminal_rows[terminal].fixed or ""
+        return self.fixed_texts.get(terminal, "")
 
     def closers_at(self, text: str, pos: int) -> list[str]:
         """Return the closers that stand at `text[pos:]`, the longest first."""
@@ -387,18 +413,19 @@ class Grammar:
             raise GrammarFormatError(
                 f"Grammar {self.name!r}: {rule.alias} is a repair of more than terminals"
             )
-        replacement = None
-        for sibling in self.rules:
-            if sibling.origin != rule.origin or sibling.alias:
-                continue
-            fixed = [
-                self.terminal_rows[s].fixed if self.is_terminal(s) else None
-                for s in sibling.expansion
-            ]
-            if None not in fixed:
-                replacement = "".join(map(str, fixed))
-                break
-        return RepairHook(alias.removeprefix(REPAIR_PREFIX), replacement)
+        kind = alias.removeprefix(REPAIR_PREFIX)
+        siblings = [r for r in self.rules if r.origin == rule.origin and not r.alias]
+        if kind in REPLACEMENTS:
+            return RepairHook(kind, None)
+        for sibling in siblings:
+            fixed = [self.terminal_rows[s].fixed for s in sibling.expansion if self.is_terminal(s)]
+            if len(fixed) == len(sibling.expansion) and None not in fixed:
+                return RepairHook(kind, "".join(map(str, fixed)))
+        if siblings:
+            raise GrammarFormatError(
+                f"Grammar {self.name!r}: nothing says what {rule.alias} puts in place"
+            )
+        return RepairHook(kind, "")
 
     @staticmethod
     @cache
@@ -409,7 +436,7 @@ class Grammar:
             GrammarNotFoundError: if there is no such grammar.
             GrammarFormatError: if it can't be compiled.
         """
-        return Grammar(name, tables.load(name), frozenset(NATIVES))
+        return Grammar(name, tables.load(name))
 
 
 def _default_reduction(actions: dict[str, int]) -> int | None:

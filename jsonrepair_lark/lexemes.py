@@ -1,7 +1,7 @@
 """What the standard library does with pieces of JSON text: native terminals, lexemes, escapes.
 
-A grammar that declares `VALUE`, `ITEMS` or `PAIRS` (`%declare`) gets complete values, runs of
-complete list items and runs of complete pairs as one token each, scanned and decoded by the C
+A grammar that declares `VALUE`, `ITEMS`, `PAIRS` or `KEY` (`%declare`) gets complete values, runs
+of complete list items and of complete pairs, and keys as one token each, scanned and decoded by the C
 scanner of `json`. The scanner is told to fail where the policies have something to decide (a
 number that is not finite, an integer over the digit limit, a lone surrogate): then the grammar's
 own terminals find the place.
@@ -17,7 +17,8 @@ from typing import Any, Final, Never
 
 Run = tuple[list[Any], int, tuple[int, ...]]
 """What a native scanner returns: the values for the stack, the end of what it scanned, and the
-offsets where it found that nothing complete starts."""
+offsets where it found that nothing complete starts. Without values it found nothing; the end is
+where the C scanner stopped then, or -1 if it met something that a policy decides."""
 
 
 class NotScannable(ValueError):  # noqa: N818 - not an error of the caller's
@@ -49,36 +50,25 @@ _COLON: Final = re.compile(r"[ \t\n\r]*+:[ \t\n\r]*+").match
 # What may not follow a number or a literal: see NUMBER in json.lark.
 _GLUED: Final = re.compile(r"[\w.+-]").match
 _ESCAPE: Final = re.compile(r"\\(?:u([dD][89abAB]..)(\\u[dD][c-fC-F]..)?|u([dD][c-fC-F]..)|.)", re.S)
-_RAW_SURROGATE: Final = re.compile(r"[\ud800-\udfff]")
+_SURROGATE: Final = re.compile(r"\\u[dD][89a-fA-F]").search
 _CONTROL: Final = re.compile(r"[\x00-\x1f]")
 
 
-class ScanFailed(Exception):  # noqa: N818 - control flow between a scanner and the session
-    """A native scanner found nothing.
-
-    Attributes:
-        pos: where the C scanner stopped, -1 if something needs a policy.
-        starts: the offsets where it found that nothing complete starts.
-    """
-
-    def __init__(self, pos: int, *starts: int) -> None:
-        super().__init__(pos, starts)
-        self.pos = pos
-        self.starts = starts
+_FAILED: Final = object()
 
 
 def _scan(text: str, pos: int, room: int) -> tuple[Any, int]:
-    """Scan one value that nests at most `room` deep."""
+    """Scan one value that nests at most `room` deep; `_FAILED` and where if there is none."""
     try:
         value, end = scan_once(text, pos)
     except StopIteration as error:
-        raise ScanFailed(error.value, pos) from None
+        return _FAILED, error.value
     except json.JSONDecodeError as error:
-        raise ScanFailed(error.pos, pos) from None
+        return _FAILED, error.pos
     except (ValueError, RecursionError):
-        raise ScanFailed(-1, pos) from None
+        return _FAILED, -1
     if end - pos > room and is_deeper(value, text, room, pos, end):
-        raise ScanFailed(-1, pos)
+        return _FAILED, -1
     return value, end
 
 
@@ -86,28 +76,25 @@ def _is_open(text: str, end: int, *, final: bool) -> bool:
     """Tell whether a value that ends at `end` could go on there."""
     if end == len(text):
         return not final and text[end - 1] not in '"]}'
-    return bool(_GLUED(text, end))
+    return _GLUED(text, end) is not None
 
 
-def scan_value(text: str, pos: int, room: int, *, final: bool) -> Run:
+def scan_value(text: str, pos: int, room: int, final: bool) -> Run:  # noqa: FBT001
     """Scan one complete value."""
     value, end = _scan(text, pos, room)
-    if _is_open(text, end, final=final):
-        raise ScanFailed(end, pos)
+    if value is _FAILED or _is_open(text, end, final=final):
+        return [], end, (pos,)
     return [value], end, ()
 
 
-def scan_items(text: str, pos: int, room: int, *, final: bool) -> Run:
+def scan_items(text: str, pos: int, room: int, final: bool) -> Run:  # noqa: FBT001
     """Scan values with commas between them, as many as are complete."""
     values: list[Any] = []
     last = pos
     while True:
-        try:
-            value, end = _scan(text, pos, room)
-        except ScanFailed:
-            if not values:
-                raise
-            return values, last, (pos,)
+        value, end = _scan(text, pos, room)
+        if value is _FAILED:
+            return values, last if values else end, (pos,)
         comma = _COMMA(text, end)
         if comma is None:
             break
@@ -115,13 +102,12 @@ def scan_items(text: str, pos: int, room: int, *, final: bool) -> Run:
         last = end
         pos = comma.end()
     if not _is_open(text, end, final=final):
-        return [*values, value], end, ()
-    if not values:
-        raise ScanFailed(end, pos)
-    return values, last, ()
+        values.append(value)
+        last = end
+    return values, last, (pos,)
 
 
-def scan_pairs(text: str, pos: int, room: int, *, final: bool) -> Run:
+def scan_pairs(text: str, pos: int, room: int, final: bool) -> Run:  # noqa: FBT001
     """Scan members of an object with commas between them, as many as are complete."""
     pairs: list[Any] = []
     last = pos
@@ -134,12 +120,9 @@ def scan_pairs(text: str, pos: int, room: int, *, final: bool) -> Run:
         if colon is None:
             break
         start = colon.end()
-        try:
-            value, end = _scan(text, start, room)
-        except ScanFailed as error:
-            if not pairs:
-                raise ScanFailed(error.pos, pos, start) from None
-            return pairs, last, (pos, start)
+        value, end = _scan(text, start, room)
+        if value is _FAILED:
+            return pairs, last if pairs else end, (pos, start)
         comma = _COMMA(text, end)
         if comma is None:
             if not _is_open(text, end, final=final):
@@ -149,18 +132,33 @@ def scan_pairs(text: str, pos: int, room: int, *, final: bool) -> Run:
         pairs.append((key, value))
         last = end
         pos = comma.end()
-    if not pairs:
-        raise ScanFailed(pos, pos)
-    return pairs, last, ()
+    return pairs, last, (pos,)
+
+
+def scan_key(text: str, pos: int, room: int, final: bool) -> Run:  # noqa: FBT001
+    """Scan the key of a pair and its colon."""
+    del room, final
+    if text.startswith('"', pos):
+        try:
+            key, end = scan_string(text, pos + 1, True)  # noqa: FBT003 - C function
+        except json.JSONDecodeError:
+            return [], pos, ()
+        colon = _COLON(text, end)
+        if colon is not None:
+            return [key], text.index(":", end) + 1, ()
+    return [], pos, ()
 
 
 NATIVES: Final[dict[str, Callable[..., Run]]] = {
     "ITEMS": scan_items,
     "PAIRS": scan_pairs,
+    "KEY": scan_key,
     "VALUE": scan_value,
 }
 """Scanners by the local name of their terminal, in the order to try them."""
-SINGLE: Final = frozenset({"VALUE"})
+BOUNDED: Final = frozenset({"KEY"})
+"""The native terminals whose scanners look no further than one token."""
+SINGLE: Final = frozenset({"KEY", "VALUE"})
 """The native terminals that stand for just one value."""
 
 
@@ -188,15 +186,17 @@ def find_lone_surrogate(text: str, start: int = 0, end: int | None = None) -> in
     """
     end = len(text) if end is None else end
     found = -1
-    if text.find("\\u", start, end) >= 0:
+    if text.find("\\u", start, end) >= 0 and _SURROGATE(text, start, end):
         for escape in _ESCAPE.finditer(text, start, end):
             if escape[3] or (escape[1] and not escape[2]):
                 found = escape.start()
                 break
     if not text.isascii():
-        raw = _RAW_SURROGATE.search(text, start, end if found < 0 else found)
-        if raw:
-            return raw.start()
+        try:
+            text[start:end].encode()
+        except UnicodeEncodeError as error:
+            raw = start + error.start
+            found = raw if found < 0 else min(raw, found)
     return found
 
 

@@ -24,7 +24,7 @@ from typing import Any, Final
 
 from jsonrepair_lark import completion
 from jsonrepair_lark.grammar import StatePlan, is_text
-from jsonrepair_lark.lexemes import NATIVES, ScanFailed, find_lone_surrogate
+from jsonrepair_lark.lexemes import find_lone_surrogate
 from jsonrepair_lark.stack import Edit, Inline, ParseStack, Program, Token
 from jsonrepair_lark.tables import END
 
@@ -96,6 +96,30 @@ class Session(ParseStack):
         last_end: the end of the last token, where a missing closer goes.
     """
 
+    __slots__ = (
+        "_base",
+        "_buffer",
+        "_depth",
+        "_end",
+        "_facts",
+        "_failed_at",
+        "_has_content",
+        "_hot",
+        "_native_budget",
+        "_natives",
+        "_pos",
+        "_refine",
+        "_table",
+        "_unread",
+        "_unread_size",
+        "_wait",
+        "closers",
+        "edits",
+        "last_end",
+        "limits",
+        "stop",
+    )
+
     def __init__(self, program: Program, limits: Limits, *, failed_at: int = -1) -> None:
         grammar = program.grammar
         super().__init__(grammar, close_empty=limits.close_empty)
@@ -104,15 +128,15 @@ class Session(ParseStack):
         self.closers: list[str] = []
         self.stop: Stop | None = None
         self.last_end = 0
-        self._table = grammar.tables.actions
+        self._table = grammar.actions
         self._end = grammar.tables.end
         self._hot = (
             self.states,
             self.values,
             self.starts,
-            grammar.tables.actions,
+            grammar.actions,
             program.rows,
-            grammar.tables.gotos,
+            grammar.gotos,
             grammar.defaults,
         )
         self._depth = 0
@@ -127,8 +151,7 @@ class Session(ParseStack):
         self._failed_at: tuple[int, ...] = (failed_at,)
         self._has_content = False
         self._refine = limits.refine
-        self._local = grammar.local_names
-        self._openers = grammar.openers
+        self._facts = grammar.facts
 
     @property
     def consumed(self) -> int:
@@ -138,7 +161,7 @@ class Session(ParseStack):
     @property
     def rest(self) -> str:
         """The text that is not parsed."""
-        return self._buffer[self._pos :] + "".join(self._unread)
+        return "".join((self._buffer[self._pos :], *self._unread))
 
     def feed(self, text: str) -> None:
         """Take the next piece of the text; never raises on any text."""
@@ -151,6 +174,7 @@ class Session(ParseStack):
     def finish(self, text: str = "") -> None:
         """Take the last piece of the text and end it: close what is open, or stop."""
         self._unread.append(text)
+        self._unread_size += len(text)
         if self.stop is None:
             self._take_unread()
             self._scan(final=True)
@@ -161,11 +185,11 @@ class Session(ParseStack):
             self.stop = Stop(reason, self.stop.offset)
 
     def _take_unread(self) -> None:
+        self._native_budget += NATIVE_BUDGET_PER_CHARACTER * self._unread_size
         self._base += self._pos
         self._buffer = self.rest
         self._pos = 0
         self._wait = 0
-        self._native_budget += NATIVE_BUDGET_PER_CHARACTER * sum(map(len, self._unread))
         self._unread = []
         self._unread_size = 0
 
@@ -205,11 +229,10 @@ class Session(ParseStack):
                     continue
                 return
             group: str = found.lastgroup  # type: ignore[assignment]  # a match has a group
-            start = found.start(group)
+            start, end = found.span(group)
             if not final and plan.may_grow(buffer, start):
                 self._hold(start)
                 return
-            end = found.end()
             if self._accept(plan.groups[group], start, end, final and end == size):
                 self._pos = end
             elif not self._close_outer(start, final=final):
@@ -219,26 +242,27 @@ class Session(ParseStack):
         """Try the native scanners of a state; tell whether one took something."""
         buffer = self._buffer
         start = self.grammar.skip(buffer, pos).end()  # type: ignore[union-attr]  # may be empty
-        if start in self._failed_at or start == len(buffer):
+        if start == len(buffer):
             return False
+        has_failed = start in self._failed_at
         room = self.limits.max_depth - self._depth
         spent = start
-        for terminal, scan, is_single in plan.natives:
-            try:
-                values, end, failed = scan(buffer, start, room, final=final)
-            except ScanFailed as error:
-                if error.pos < 0:
+        for terminal, scan, is_single, is_bounded in plan.natives:
+            if has_failed and not is_bounded:
+                continue
+            values, end, failed = scan(buffer, start, room, final)
+            if failed:
+                self._failed_at = failed
+            if not values:
+                if end < 0:
                     # Something that a policy decides: the grammar's own terminals find it.
                     self._natives = False
                     return False
-                spent = max(spent, error.pos)
-                self._failed_at = error.starts
+                spent = max(spent, end)
                 continue
             if find_lone_surrogate(buffer, start, end) >= 0:
                 self._natives = False
                 return False
-            if failed:
-                self._failed_at = failed
             self._shift(terminal, self._base + start, values[0] if is_single else Inline(values))
             self.last_token = None
             self.last_end = self._base + end
@@ -305,7 +329,7 @@ class Session(ParseStack):
                 continue
             self._insert(inner)
             if self.stop is None:
-                end = start + len(self.grammar.fixed(closer))
+                end = start + len(self.grammar.fixed_texts[closer])
                 self._accept(closer, start, end, final and end == len(buffer))
                 self._pos = end
             return True
@@ -318,42 +342,47 @@ class Session(ParseStack):
             self._refuse("repair_not_allowed", self.last_end, "missing_closer")
             return
         at = self.last_end
-        texts = [self.grammar.fixed(closer) for closer in closers]
+        texts = [self.grammar.fixed_texts[closer] for closer in closers]
         self.edits.append(Edit("missing_closer", at, (), "".join(texts)))
         for closer, text in zip(closers, texts, strict=True):
-            self.last_token = Token(closer, at, at, text)
-            self._shift(closer, at, self.last_token)
+            token = Token(closer, at, at, text)
+            self._shift(closer, at, token)
+        self.last_token = token
 
     def _accept(self, terminal: str, start: int, end: int, at_end: bool) -> bool:  # noqa: FBT001
         """Shift `buffer[start:end]` as a token, if the parser takes it."""
         text = self._buffer[start:end]
         start += self._base
         end += self._base
-        if (refine := self._refine.get(self._local[terminal])) is not None:
-            other, reason = refine(text, at_end)
+        is_opener, is_open_text, local = self._facts[terminal]
+        if local in self._refine:
+            other, reason = self._refine[local](text, at_end)
             if reason is not None:
                 self._refuse(reason, start)
                 return True
             if other is not None:
-                terminal = terminal.removesuffix(self._local[terminal]) + other
-        last = self.last_token
-        if last is not None and last.terminal == terminal and is_text(terminal):
-            # Only what is ignored can lie between two tokens, and nothing is in text.
-            last.pieces.append(text)
-            last.end = self.last_end = end
-            return True
+                terminal = terminal.removesuffix(local) + other
+        if is_open_text:
+            last = self.last_token
+            if last is not None and last.terminal == terminal:
+                # Only what is ignored can lie between two tokens, and nothing is in text.
+                last.pieces.append(text)
+                last.end = self.last_end = end
+                return True
         action = self._table[self.states[-1]].get(terminal)
         if action is None or (action < 0 and not completion.is_accepted(self, terminal)):
             return False
-        if terminal in self._openers and self._depth >= self.limits.max_depth:
-            self._refuse("too_deep", start)
-            return True
+        if is_opener:
+            if self._depth >= self.limits.max_depth:
+                self._refuse("too_deep", start)
+                return True
+            self._depth += 1
         if not self._has_content:
             self._has_content = terminal not in self.grammar.deletable
         token = Token(terminal, start, end, text)
         self.last_token = token
-        self._shift(terminal, start, token)
         self.last_end = end
+        self._shift(terminal, start, token)
         return True
 
     def _shift(self, terminal: str, start: int, value: Any) -> None:
@@ -371,8 +400,6 @@ class Session(ParseStack):
                 states.append(action)
                 values.append(value)
                 starts.append(start)
-                if terminal in self._openers:
-                    self._depth += 1
                 terminal = ""
             else:
                 size, hook, n_openers, is_text_bracket, origin, make = rows[rule]

@@ -77,6 +77,8 @@ class ParseStack:
         close_empty: whether a bracket that was just opened may be closed.
     """
 
+    __slots__ = ("close_empty", "grammar", "last_token", "starts", "states", "values")
+
     def __init__(self, grammar: Grammar, *, close_empty: bool) -> None:
         self.grammar = grammar
         self.states = [grammar.tables.start]
@@ -121,9 +123,6 @@ def actions_for(
             return repaired(name, hook.kind)
         if rule.inlined:
             return _inline_action(kept, recursive=rule.expansion[:1] == (rule.origin,))
-        if not rule.expansion:
-            # The unused side of an optional repair leaves nothing.
-            return lambda _children: Inline()
         if rule.expand1 and len(kept) == 1:
             only = kept[0]
             return lambda children: children[only]
@@ -147,7 +146,7 @@ def _inlined_symbols(grammar: Grammar) -> set[str]:
     """Return the symbols whose value may be `Inline`."""
     found = {name for name in grammar.native_terminals if local_name(name) not in SINGLE}
     for rule, hook in zip(grammar.rules, grammar.hooks, strict=True):
-        if rule.inlined or hook is not None or not rule.expansion:
+        if rule.inlined or hook is not None:
             found.add(rule.origin)
     while True:
         more = {
