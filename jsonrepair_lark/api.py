@@ -14,18 +14,18 @@ from typing import IO, Any, Final, Literal, overload
 
 from jsonrepair_lark.grammar import Grammar
 from jsonrepair_lark.lexemes import (
-    WHITE_SPACE,
     find_lone_surrogate,
     has_duplicate_key,
     is_deeper,
     is_plain_ascii,
     scan_once,
+    skip_white_space,
 )
 from jsonrepair_lark.policies import DEFAULTS, Options, options_from
 from jsonrepair_lark.result import Repair, Result, apply
 from jsonrepair_lark.session import Session, Stop
 from jsonrepair_lark.stack import Edit, Program
-from jsonrepair_lark.values import MISSING, duplicate_offset, partial_value, value_program
+from jsonrepair_lark.values import MISSING, first_duplicate, partial_value, value_program
 
 Text = str | bytes | bytearray | memoryview | None
 """What can be repaired; None counts as empty text."""
@@ -52,7 +52,8 @@ class RepairError(json.JSONDecodeError):
         super().__init__(message, result.input, pos)
         self.result = result
 
-    def __reduce__(self) -> tuple[type["RepairError"], tuple[Result]]:  # type: ignore[override]  # JSONDecodeError's own arguments are in the result
+    def __reduce__(self) -> tuple[type["RepairError"], tuple[Result]]:
+        """Return how to make it again: the arguments of `JSONDecodeError` are in the result."""
         return RepairError, (self.result,)
 
 
@@ -92,7 +93,7 @@ def repair(text: Text, **options: Any) -> Result:
     value = valid_value(text, chosen)
     if value is not MISSING:
         return Result("valid", text, value, text, chosen)
-    session = Session(_program(), chosen.limits, failed_at=WHITE_SPACE(text, 0).end())  # type: ignore[union-attr]  # matches the empty text
+    session = Session(_program(), chosen.limits, failed_at=skip_white_space(text, 0))
     session.finish(text)
     return result_of(session, text, chosen)
 
@@ -100,10 +101,10 @@ def repair(text: Text, **options: Any) -> Result:
 def valid_value(text: str, options: Options) -> Any:
     """Return the value of text that is valid under the options, or `MISSING`."""
     try:
-        value, end = scan_once(text, WHITE_SPACE(text, 0).end())  # type: ignore[union-attr]  # matches the empty text
+        value, end = scan_once(text, skip_white_space(text, 0))
     except (ValueError, StopIteration, RecursionError):
         return MISSING
-    if end != len(text) and WHITE_SPACE(text, end).end() != len(text):  # type: ignore[union-attr]  # see above
+    if end != len(text) and skip_white_space(text, end) != len(text):
         return MISSING
     if not is_plain_ascii(value, text) and find_lone_surrogate(text) >= 0:
         return MISSING
@@ -117,21 +118,24 @@ def valid_value(text: str, options: Options) -> Any:
     return value
 
 
-def _decoded(text: Text, options: Options) -> str | Result:
+_BYTES: Final[tuple[type, ...]] = (bytes, bytearray, memoryview)
+
+
+def _decoded(text: object, options: Options) -> str | Result:
     """Return the text of bytes, byte order mark included, or a refusal."""
     if text is None:
         return ""
     if isinstance(text, str):
         return text
-    if not isinstance(text, bytes | bytearray | memoryview):
+    if not isinstance(text, _BYTES):
         kind = type(text).__name__
         raise TypeError(f"the text must be str, bytes, bytearray, memoryview or None, not {kind}")
-    data = bytes(text)
+    data = bytes(memoryview(text))  # type: ignore[arg-type]  # one of _BYTES
     encoding = _encoding(data)
     try:
         return data.decode(encoding)
     except UnicodeDecodeError as error:
-        from jsonrepair_lark.explain import undecodable  # noqa: PLC0415 - rarely needed
+        from jsonrepair_lark.explain import undecodable
 
         source = data.decode(encoding, "replace")
         rejection = undecodable(error, data)
@@ -165,14 +169,17 @@ def result_of(session: Session, text: str, options: Options) -> Result:
     repairs = repairs_of(session.edits, text)
     repaired = apply(text, repairs)
     if options.duplicate_keys == "reject":
-        offset = duplicate_offset(session.grammar, options.limits, text)
-        if offset >= 0:
+        duplicate = first_duplicate(session.grammar, options.limits, text)
+        if duplicate is not None:
+            offset, key = duplicate
             # What stands before the key is what is sound, and the stack there is the place.
             before = Session(_program(), options.limits)
             before.finish(text[:offset])
-            before.stop = Stop("duplicate_key", offset)
+            before.stop = Stop("duplicate_key", offset, key=key)
             return Result("rejected", text, None, text, options, session=before)
-    return Result("repaired" if repairs else "valid", repaired, value, text, options, repairs)
+    return Result(
+        "repaired" if repairs else "valid", repaired, value, text, options, repairs=repairs
+    )
 
 
 def repairs_of(edits: list[Edit], text: str) -> tuple[Repair, ...]:
@@ -181,30 +188,37 @@ def repairs_of(edits: list[Edit], text: str) -> tuple[Repair, ...]:
     last: Edit | None = None
     for edit in edits:
         removed = text[edit.start : edit.end]
-        made = _trimmed(edit.kind, edit.start, removed, edit.replace(removed), text)
-        if last is not None and last.kind == edit.kind and edit.group is not None:
-            if last.group == edit.group:
-                before = repairs.pop()
-                end = before.offset + len(before.removed)
-                between = text[end : made.offset]
-                made = Repair(
-                    edit.kind,
-                    before.offset,
-                    before.removed + between + made.removed,
-                    before.inserted + between + made.inserted,
-                    text,
-                )
+        made = Repair(edit.kind, edit.start, removed, edit.replace(removed), text)
+        if edit.replacement is None:
+            made = _trimmed(made, text)
+        if last is not None and edit.belongs_to(last):
+            before = repairs.pop()
+            between = text[before.offset + len(before.removed) : made.offset]
+            made = Repair(
+                edit.kind,
+                before.offset,
+                before.removed + between + made.removed,
+                before.inserted + between + made.inserted,
+                text,
+            )
         repairs.append(made)
         last = edit
     return tuple(repairs)
 
 
-def _trimmed(kind: str, offset: int, removed: str, inserted: str, text: str) -> Repair:
-    """Return an edit without what both sides end with."""
-    same = removed and inserted and len(os.path.commonprefix((removed[::-1], inserted[::-1])))
-    if same:
-        removed, inserted = removed[:-same], inserted[:-same]
-    return Repair(kind, offset, removed, inserted, text)
+def _trimmed(repair: Repair, text: str) -> Repair:
+    """Return an edit without what its two sides begin and end with alike."""
+    removed, inserted = repair.removed, repair.inserted
+    n_before = len(os.path.commonprefix((removed, inserted)))  # noqa: RUF071 - characters, not folders
+    removed, inserted = removed[n_before:], inserted[n_before:]
+    n_after = len(os.path.commonprefix((removed[::-1], inserted[::-1])))  # noqa: RUF071 - see above
+    return Repair(
+        repair.kind,
+        repair.offset + n_before,
+        removed[: len(removed) - n_after],
+        inserted[: len(inserted) - n_after],
+        text,
+    )
 
 
 def loads(s: Text, **options: Any) -> Any:
@@ -242,14 +256,14 @@ def from_file(filename: "str | os.PathLike[str]", **options: Any) -> Any:
 
 
 @overload
-def repair_json(
+    json_str: Text = "", return_objects: Literal[False] = False, **options: Any  # noqa: FBT002
     json_str: Text = "", return_objects: Literal[False] = False, **options: Any
 ) -> str: ...
 @overload
 def repair_json(json_str: Text, return_objects: Literal[True], **options: Any) -> Any: ...
 @overload
 def repair_json(json_str: Text = "", *, return_objects: Literal[True], **options: Any) -> Any: ...
-def repair_json(json_str: Text = "", return_objects: bool = False, **options: Any) -> Any:  # noqa: FBT001, FBT002 - json_repair's signature
+def repair_json(json_str: Text = "", return_objects: bool = False, **options: Any) -> Any:  # noqa: FBT001, FBT002 - as there
     """Return the repaired JSON text, or its value; first parameters as in `json_repair`.
 
     Args:

@@ -11,9 +11,10 @@ promised a value). At each step exactly one closer may fit.
 from dataclasses import dataclass
 from typing import Final
 
-from jsonrepair_lark.grammar import Grammar, is_text, local_name
+from jsonrepair_lark.grammar import Grammar
+from jsonrepair_lark.scanner import is_text, local_name, pattern_of
 from jsonrepair_lark.stack import ParseStack
-from jsonrepair_lark.tables import END
+from jsonrepair_lark.tables import END, RuleRow
 
 REMEMBERED_STATES: Final = 32
 REMEMBERED_MAX: Final = 4096
@@ -131,6 +132,7 @@ class OpenRule:
         seen: the symbols that stand on the stack.
         waits: the symbols that have to follow.
         position: index of its first symbol in the value stack.
+        notation: the alternative as a person reads it, with a dot where it stands.
     """
 
     rule: str
@@ -138,10 +140,18 @@ class OpenRule:
     seen: tuple[str, ...]
     waits: tuple[str, ...]
     position: int
+    notation: str
 
     def __str__(self) -> str:
-        symbols = map(local_name, (*self.seen, "•", *self.waits))
-        return f"{self.rule}: {' '.join(symbols)}"
+        return f"{self.rule}: {self.notation}"
+
+
+def _notation(grammar: Grammar, seen: tuple[str, ...], waits: tuple[str, ...]) -> str:
+    def shown(symbol: str) -> str:
+        fixed = grammar.fixed_texts.get(symbol)
+        return repr(fixed) if fixed is not None else local_name(symbol).removeprefix("_")
+
+    return " ".join((*map(shown, seen), "•", *map(shown, waits)))
 
 
 def open_rules(stack: ParseStack) -> list[OpenRule]:
@@ -161,13 +171,15 @@ def open_rules(stack: ParseStack) -> list[OpenRule]:
         rule, dot = item
         row = grammar.rules[rule]
         top -= dot
+        seen, waits = row.expansion[:dot], row.expansion[dot:]
         chain.append(
             OpenRule(
                 local_name(row.origin),
                 stack.starts[top],
-                row.expansion[:dot],
-                row.expansion[dot:],
+                seen,
+                waits,
                 top,
+                _notation(grammar, seen, waits),
             )
         )
         begun = row.origin
@@ -186,43 +198,39 @@ def _item_waiting_for(grammar: Grammar, state: int, symbol: str | None) -> tuple
                 if expansion[index] not in grammar.nullable:
                     break
         return None
-    # A repair is not what a rule waits for, and the longest alternative says most.
-    return max(
-        items,
-        key=lambda item: (
-            grammar.hooks[item[0]] is None,
-            len(grammar.rules[item[0]].expansion) - item[1],
-        ),
-        default=None,
-    )
+
+    def waits_for(item: tuple[int, int]) -> tuple[bool, int]:
+        waits = grammar.rules[item[0]].expansion[item[1] :]
+        # A repair is not what a rule waits for, and the longest alternative says most.
+        is_repair = grammar.hooks[item[0]] is not None or not grammar.repair_rules.isdisjoint(waits)
+        return not is_repair, len(waits)
+
+    return max(items, key=waits_for, default=None)
 
 
 def reason_at_end(stack: ParseStack) -> str:
-    """Return the reason code for a text that ends where the session stands."""
+    """Return the reason code for a text that ends where the parse stands."""
     grammar = stack.grammar
     item = _item_waiting_for(grammar, stack.states[-1], None)
     if item is None:
         return "unexpected_input"
     rule, dot = item
     row = grammar.rules[rule]
-    if row.expansion[:1] and row.expansion[0] in grammar.text_openers:
+    if row.expansion[0] in grammar.text_openers:
         return INCOMPLETE.get(local_name(row.origin), "truncated")
-    if dot == len(row.expansion):
-        return "truncated"
-    previous, awaited = row.expansion[dot - 1], row.expansion[dot]
-    if grammar.is_terminal(awaited):
-        return _missing(awaited)
-    if not grammar.is_terminal(previous):
-        return "truncated"
+    return _reason_of_wait(grammar, row, dot)
+
+
+def _reason_of_wait(grammar: Grammar, row: RuleRow, dot: int) -> str:
+    """Return the reason code for an alternative that ends before its dot is through."""
+    previous, awaited = row.expansion[dot - 1], row.expansion[dot : dot + 1]
+    if not awaited or not grammar.is_terminal(previous):
+        is_colon = bool(awaited) and local_name(awaited[0]) == "COLON"
+        return "missing_colon" if is_colon else "truncated"
     if row.expansion[0] == row.origin:
         return "dangling_comma"
-    if previous in grammar.openers and grammar.bracket(row):
-        return "empty_container"
-    return "missing_value"
-
-
-def _missing(terminal: str) -> str:
-    return "missing_colon" if local_name(terminal) == "COLON" else "truncated"
+    is_empty = previous in grammar.openers and grammar.bracket(row)
+    return "empty_container" if is_empty else "missing_value"
 
 
 def reason_at(stack: ParseStack, rest: str) -> str:
@@ -245,11 +253,11 @@ def reason_at(stack: ParseStack, rest: str) -> str:
 
 def _unfinished(stack: ParseStack, rest: str) -> str | None:
     """Return the terminal that `rest`, up to the end of the text, is the beginning of."""
-    import regex  # noqa: PLC0415 - only a text that ends inside a token asks for it
+    import regex
 
     plan = stack.grammar.plan(stack.states[-1])
     for row in plan.terminals:
-        found = regex.fullmatch(stack.grammar.pattern_of(row), rest, partial=True)
+        found = regex.fullmatch(pattern_of(row), rest, partial=True)
         if found is not None:
             return row.name
     return None

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from typing import Final
 
 from jsonrepair_lark.completion import OpenRule, open_rules
-from jsonrepair_lark.grammar import Grammar, is_text, local_name
+from jsonrepair_lark.grammar import Grammar
+from jsonrepair_lark.scanner import is_text, local_name
 from jsonrepair_lark.session import Session, Stop
 from jsonrepair_lark.tables import END, RuleRow
-from jsonrepair_lark.values import path_of
+from jsonrepair_lark.values import member, path_of
 
 QUOTED_MAX_CHARACTERS: Final = 20
 EXPECTED_MAX: Final = 4
@@ -82,6 +83,8 @@ def explain(session: Session, stop: Stop, text: str) -> Rejection:
     expected = expected_by(session)
     got = _quoted(text[stop.offset :]) if stop.offset < len(text) else "end of text"
     path = path_of(session, into_empty=reason != "empty_container")
+    if stop.key is not None:
+        path += member(stop.key)
     wanted = POLICY_WORDS.get(reason) or _listed(expected)
     if reason == "too_deep":
         wanted = f"at most {session.limits.max_depth} levels of nesting"
@@ -157,8 +160,10 @@ def _accepts_end(session: Session) -> bool:
 def _add_sequence(
     grammar: Grammar, row: RuleRow, dot: int, found: dict[str, None], seen: set[str]
 ) -> None:
-    """Add what `row` can go on with after its dot."""
+    """Add what `row` can go on with after its dot, repairs aside."""
     for symbol in row.expansion[dot:]:
+        if symbol in grammar.repair_rules:
+            return
         _add_symbol(grammar, symbol, found, seen)
         if symbol not in grammar.nullable:
             return

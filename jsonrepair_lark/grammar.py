@@ -25,21 +25,12 @@ from typing import Any, Final
 
 from jsonrepair_lark import tables
 from jsonrepair_lark.errors import GrammarFormatError
-from jsonrepair_lark.lexemes import BOUNDED, NATIVES, REPLACEMENTS, SINGLE
+from jsonrepair_lark.lexemes import NATIVES, REPLACEMENTS
+from jsonrepair_lark.scanner import StatePlan, is_text, local_name, pattern_of
 from jsonrepair_lark.tables import RuleRow, Tables, TerminalRow
 
 REPAIR_PREFIX: Final = "repair_"
 TEXT_SUFFIX: Final = "TEXT"
-
-
-def local_name(name: str) -> str:
-    """Return `name` without the prefix that Lark gives to imported rules and terminals."""
-    return name.rsplit("__", 1)[-1]
-
-
-def is_text(terminal: str) -> bool:
-    """Tell whether more text may always belong to a token of this terminal."""
-    return terminal.endswith(TEXT_SUFFIX)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,117 +44,6 @@ class RepairHook:
     def deletes(self) -> bool:
         """Tell whether the production drops its token."""
         return self.replacement == ""
-
-
-class StatePlan:
-    """How to scan in one parser state.
-
-    Attributes:
-        match: the compiled scanner's `match`, or None where no terminal has a pattern.
-        natives: terminals scanned by functions, in the order to try them.
-        sentinel: for a state that takes text up to a sentinel: the compiled search for it.
-        text_terminal: the terminal of that text, or None.
-    """
-
-    __slots__ = (
-        "_edge",
-        "_search",
-        "grammar",
-        "groups",
-        "match",
-        "natives",
-        "sentinel",
-        "terminals",
-        "text_terminal",
-    )
-
-    def __init__(self, grammar: "Grammar", state: int) -> None:
-        accepted = grammar.actions[state]
-        self.grammar = grammar
-        self.natives = tuple(
-            (
-                name,
-                NATIVES[local_name(name)],
-                local_name(name) in SINGLE,
-                local_name(name) in BOUNDED,
-            )
-            for name in grammar.native_terminals
-            if name in accepted
-        )
-        free_text = [name for name in grammar.free_texts if name in accepted]
-        self.text_terminal = free_text[0] if free_text else None
-        self.sentinel: re.Pattern[str] | None = None
-        self.terminals = tuple(row for row in grammar.patterned if row.name in accepted)
-        # In free text, white space is text: nothing is skipped before a terminal.
-        skip = "" if self.text_terminal else grammar.skip_pattern
-        pattern = grammar.alternation(self.terminals, skip)
-        self.match = re.compile(pattern).match if pattern else None
-        if self.text_terminal:
-            self.terminals = grammar.sentinels(state, self.text_terminal)
-            pattern = grammar.alternation(self.terminals, "")
-            self.sentinel = re.compile(pattern) if pattern else None
-        self.groups = {f"t{n}": row.name for n, row in enumerate(self.terminals)}
-        self._edge: tuple[tuple[str, ...], Any, Any] | None = None
-        self._search: Any = None
-
-    def may_grow(self, buffer: str, start: int) -> bool:
-        """Tell whether `buffer[start:]` could still become a token longer than it shows.
-
-        Open-ended text is left out, since it is emitted as it comes, and so are terminals that
-        have a form in pieces: their opener stands for them.
-        """
-        if self._edge is None:
-            self._edge = self._prepare_edge()
-        fixed, growing, _ = self._edge
-        size = len(buffer) - start
-        for text in fixed:
-            if len(text) > size and text.startswith(buffer[start:]):
-                return True
-        return growing is not None and bool(growing.fullmatch(buffer, start, partial=True))
-
-    def may_begin(self, buffer: str, start: int) -> bool:
-        """Tell whether `buffer[start:]`, which is no token, could become one."""
-        if self.may_grow(buffer, start):
-            return True
-        text = (self._edge or self._prepare_edge())[2]
-        return text is not None and bool(text.fullmatch(buffer, start, partial=True))
-
-    def find_edge(self, buffer: str, start: int) -> int:
-        """Return where in `buffer[start:]` a sentinel begins or could still begin; else the end."""
-        if not self.terminals:
-            return len(buffer)
-        import regex  # noqa: PLC0415 - only a stream has edges
-
-        if self._search is None:
-            self._search = regex.compile(self.grammar.alternation(self.terminals, ""))
-        found = self._search.search(buffer, start, partial=True)
-        return found.start() if found else len(buffer)
-
-    def _prepare_edge(self) -> tuple[tuple[str, ...], Any, Any]:
-        """Return what to ask at an edge: fixed texts, patterns of tokens, patterns of text."""
-        import regex  # noqa: PLC0415 - only a stream has edges
-
-        grammar = self.grammar
-        fixed = []
-        growing = []
-        text = []
-        for row in self.terminals:
-            if is_text(row.name):
-                text.append(grammar.pattern_of(row))
-            elif row.fixed is not None and not is_word(row.fixed):
-                fixed.append(row.fixed)
-            elif row.name not in grammar.pieced:
-                growing.append(grammar.pattern_of(row))
-
-        def compiled(patterns: list[str]) -> Any:
-            return regex.compile("|".join(f"(?:{p})" for p in patterns)) if patterns else None
-
-        return tuple(fixed), compiled(growing), compiled(text)
-
-
-def is_word(fixed: str) -> bool:
-    """Tell whether a fixed text ends like a word, so that more letters would make another word."""
-    return fixed[-1:].isalnum() or fixed[-1:] == "_"
 
 
 class Grammar:
@@ -181,8 +61,8 @@ class Grammar:
         self.patterned = tuple(
             row for row in source.terminals if row.pattern is not None and row not in ignored
         )
-        self.skip_pattern = self.alternation_body(ignored)
-        self.skip = re.compile(f"(?:{self.skip_pattern})*+" if ignored else "").match
+        self.skip_pattern = "|".join(f"(?:{pattern_of(row)})" for row in ignored)
+        self._skip = re.compile(f"(?:{self.skip_pattern})++").match if ignored else None
         self.free_texts = tuple(
             row.name for row in source.terminals if row.pattern is None and is_text(row.name)
         )
@@ -190,7 +70,9 @@ class Grammar:
         self.native_terminals = tuple(declared[name] for name in NATIVES if name in declared)
         for row in source.terminals:
             if row.pattern is None and row.name not in (*self.free_texts, *self.native_terminals):
-                raise GrammarFormatError(f"Grammar {name!r} declares {row.name}, which nothing scans")
+                raise GrammarFormatError(
+                    f"Grammar {name!r} declares {row.name}, which nothing scans"
+                )
         self.plans: list[StatePlan | None] = [None] * len(source.actions)
         self.hooks = tuple(self._hook(rule) for rule in self.rules)
         self.defaults = tuple(map(_default_reduction, source.actions))
@@ -231,36 +113,29 @@ class Grammar:
         """Return the plan of `state`, made on first use."""
         made = self.plans[state]
         if made is None:
-            made = self.plans[state] = StatePlan(self, state)
+            made = self.plans[state] = self._make_plan(state)
         return made
+
+    def _make_plan(self, state: int) -> StatePlan:
+        accepted = self.actions[state]
+        text_terminal = next((name for name in self.free_texts if name in accepted), None)
+        return StatePlan(
+            tuple(row for row in self.patterned if row.name in accepted),
+            natives=tuple(name for name in self.native_terminals if name in accepted),
+            skip=self.skip_pattern,
+            text_terminal=text_terminal,
+            sentinels=self.sentinels(state, text_terminal) if text_terminal else (),
+            pieced=self.pieced,
+        )
+
+    def skip(self, text: str, pos: int) -> int:
+        """Return where the ignored text ends that starts at `pos`."""
+        found = self._skip(text, pos) if self._skip else None
+        return found.end() if found else pos
 
     def is_terminal(self, symbol: str) -> bool:
         """Tell terminals from rules."""
         return symbol in self.terminal_rows
-
-    def pattern_of(self, row: TerminalRow) -> str:
-        """Return the regular expression of a terminal."""
-        if row.fixed is not None and is_word(row.fixed):
-            return f"{row.pattern}(?!\\w)"
-        return row.pattern or "(?!)"
-
-    def alternation_body(self, rows: "list[TerminalRow]") -> str:
-        """Return an alternation without groups."""
-        return "|".join(f"(?:{self.pattern_of(row)})" for row in rows)
-
-    def alternation(self, rows: tuple[TerminalRow, ...], skip: str) -> str:
-        """Return a pattern whose group `t<n>` is the n-th of `rows`.
-
-        Open-ended text comes first and takes what lies before it for text; before the others,
-        what `skip` matches is skipped.
-        """
-        numbered = list(enumerate(rows))
-        parts = [f"(?P<t{n}>{self.pattern_of(r)})" for n, r in numbered if is_text(r.name)]
-        others = [f"(?P<t{n}>{self.pattern_of(r)})" for n, r in numbered if not is_text(r.name)]
-        if others:
-            body = "|".join(others)
-            parts.append(f"(?:{skip})*+(?:{body})" if skip else body)
-        return "|".join(parts)
 
     def sentinels(self, state: int, text_terminal: str) -> tuple[TerminalRow, ...]:
         """Return the terminals that end free text: what stands here or after the text."""
@@ -342,7 +217,7 @@ class Grammar:
         return {name: frozenset(symbols) for name, symbols in found.items()}
 
     def leftmost(self, symbol: str) -> frozenset[str]:
-        """Return every symbol, rules and terminals, that a derivation of `symbol` can begin with."""
+        """Return every symbol that a derivation of `symbol` can begin with."""
         return self._leftmost.get(symbol, frozenset((symbol,)))
 
     def first(self, symbol: str) -> frozenset[str]:
@@ -372,6 +247,13 @@ class Grammar:
         )
 
     @cached_property
+    def repair_rules(self) -> frozenset[str]:
+        """The rules that are nothing but repairs."""
+        hooked = {r.origin for r, h in zip(self.rules, self.hooks, strict=True) if h}
+        plain = {r.origin for r, h in zip(self.rules, self.hooks, strict=True) if not h}
+        return frozenset(hooked - plain)
+
+    @cached_property
     def deletable(self) -> frozenset[str]:
         """The terminals that some repair drops."""
         return frozenset(
@@ -399,7 +281,7 @@ class Grammar:
     def any_terminal(self) -> re.Pattern[str]:
         """A scanner for all terminals but open-ended text; its groups index `patterned`."""
         parts = [
-            f"(?P<t{index}>{self.pattern_of(row)})"
+            f"(?P<t{index}>{pattern_of(row)})"
             for index, row in enumerate(self.patterned)
             if not is_text(row.name)
         ]

@@ -1,8 +1,8 @@
 """What the standard library does with pieces of JSON text: native terminals, lexemes, escapes.
 
 A grammar that declares `VALUE`, `ITEMS`, `PAIRS` or `KEY` (`%declare`) gets complete values, runs
-of complete list items and of complete pairs, and keys as one token each, scanned and decoded by the C
-scanner of `json`. The scanner is told to fail where the policies have something to decide (a
+of complete list items and of complete pairs, and keys as one token each, scanned and decoded by the
+C scanner of `json`. The scanner is told to fail where the policies have something to decide (a
 number that is not finite, an integer over the digit limit, a lone surrogate): then the grammar's
 own terminals find the place.
 
@@ -15,10 +15,13 @@ from collections.abc import Callable
 from json import decoder
 from typing import Any, Final, Never
 
-Run = tuple[list[Any], int, tuple[int, ...]]
-"""What a native scanner returns: the values for the stack, the end of what it scanned, and the
-offsets where it found that nothing complete starts. Without values it found nothing; the end is
-where the C scanner stopped then, or -1 if it met something that a policy decides."""
+Run = tuple[list[Any], int, int, tuple[int, ...]]
+"""What a native scanner returns.
+
+The values for the stack, none if it found nothing; the end of what it scanned; where the C scanner
+stopped after that (the same end if it did not fail, -1 if it met something that a policy decides);
+the offsets where it found that nothing complete starts.
+"""
 
 
 class NotScannable(ValueError):  # noqa: N818 - not an error of the caller's
@@ -38,10 +41,11 @@ def _no_constant(lexeme: str) -> Never:
 
 
 DECODER: Final = json.JSONDecoder(parse_float=_finite, parse_constant=_no_constant)
-scan_once: Final[Callable[[str, int], tuple[Any, int]]] = DECODER.scan_once
-scan_string: Final[Callable[[str, int, bool], tuple[str, int]]] = decoder.scanstring
+# Both are in the standard library for long, and in none of its type stubs.
+scan_once: Final[Callable[[str, int], tuple[Any, int]]] = getattr(DECODER, "scan_once")  # noqa: B009
+scan_string: Final[Callable[[str, int, bool], tuple[str, int]]] = getattr(decoder, "scanstring")  # noqa: B009
 
-WHITE_SPACE: Final = re.compile(r"[ \t\n\r]*+").match
+_WHITE_SPACE: Final = re.compile(r"[ \t\n\r]++").match
 ASCII_LOOK_CHARACTERS: Final = 128
 """How many characters of text there have to be for one look at a decoded value."""
 
@@ -49,9 +53,17 @@ _COMMA: Final = re.compile(r"[ \t\n\r]*+,[ \t\n\r]*+").match
 _COLON: Final = re.compile(r"[ \t\n\r]*+:[ \t\n\r]*+").match
 # What may not follow a number or a literal: see NUMBER in json.lark.
 _GLUED: Final = re.compile(r"[\w.+-]").match
-_ESCAPE: Final = re.compile(r"\\(?:u([dD][89abAB]..)(\\u[dD][c-fC-F]..)?|u([dD][c-fC-F]..)|.)", re.S)
+_ESCAPE: Final = re.compile(
+    r"\\(?:u([dD][89abAB]..)(\\u[dD][c-fC-F]..)?|u([dD][c-fC-F]..)|.)", re.DOTALL
+)
 _SURROGATE: Final = re.compile(r"\\u[dD][89a-fA-F]").search
 _CONTROL: Final = re.compile(r"[\x00-\x1f]")
+
+
+def skip_white_space(text: str, pos: int) -> int:
+    """Return where the white space of JSON (RFC 8259 section 2) ends that starts at `pos`."""
+    found = _WHITE_SPACE(text, pos)
+    return found.end() if found else pos
 
 
 _FAILED: Final = object()
@@ -83,8 +95,8 @@ def scan_value(text: str, pos: int, room: int, final: bool) -> Run:  # noqa: FBT
     """Scan one complete value."""
     value, end = _scan(text, pos, room)
     if value is _FAILED or _is_open(text, end, final=final):
-        return [], end, (pos,)
-    return [value], end, ()
+        return [], pos, end, (pos,)
+    return [value], end, end, ()
 
 
 def scan_items(text: str, pos: int, room: int, final: bool) -> Run:  # noqa: FBT001
@@ -94,7 +106,7 @@ def scan_items(text: str, pos: int, room: int, final: bool) -> Run:  # noqa: FBT
     while True:
         value, end = _scan(text, pos, room)
         if value is _FAILED:
-            return values, last if values else end, (pos,)
+            return values, last, end, (pos,)
         comma = _COMMA(text, end)
         if comma is None:
             break
@@ -104,7 +116,7 @@ def scan_items(text: str, pos: int, room: int, final: bool) -> Run:  # noqa: FBT
     if not _is_open(text, end, final=final):
         values.append(value)
         last = end
-    return values, last, (pos,)
+    return values, last, last, (pos,)
 
 
 def scan_pairs(text: str, pos: int, room: int, final: bool) -> Run:  # noqa: FBT001
@@ -114,15 +126,15 @@ def scan_pairs(text: str, pos: int, room: int, final: bool) -> Run:  # noqa: FBT
     while text.startswith('"', pos):
         try:
             key, end = scan_string(text, pos + 1, True)  # noqa: FBT003 - C function
-        except json.JSONDecodeError:
-            break
+        except json.JSONDecodeError as error:
+            return pairs, last, error.pos, (pos,)
         colon = _COLON(text, end)
         if colon is None:
             break
         start = colon.end()
         value, end = _scan(text, start, room)
         if value is _FAILED:
-            return pairs, last if pairs else end, (pos, start)
+            return pairs, last, end, (pos, start)
         comma = _COMMA(text, end)
         if comma is None:
             if not _is_open(text, end, final=final):
@@ -132,7 +144,7 @@ def scan_pairs(text: str, pos: int, room: int, final: bool) -> Run:  # noqa: FBT
         pairs.append((key, value))
         last = end
         pos = comma.end()
-    return pairs, last, (pos,)
+    return pairs, last, last, (pos,)
 
 
 def scan_key(text: str, pos: int, room: int, final: bool) -> Run:  # noqa: FBT001
@@ -142,11 +154,12 @@ def scan_key(text: str, pos: int, room: int, final: bool) -> Run:  # noqa: FBT00
         try:
             key, end = scan_string(text, pos + 1, True)  # noqa: FBT003 - C function
         except json.JSONDecodeError:
-            return [], pos, ()
+            return [], pos, pos, ()
         colon = _COLON(text, end)
         if colon is not None:
-            return [key], text.index(":", end) + 1, ()
-    return [], pos, ()
+            end = text.index(":", end) + 1
+            return [key], end, end, ()
+    return [], pos, pos, ()
 
 
 NATIVES: Final[dict[str, Callable[..., Run]]] = {
@@ -163,7 +176,7 @@ SINGLE: Final = frozenset({"KEY", "VALUE"})
 
 
 def is_deeper(value: Any, text: str, limit: int, start: int = 0, end: int | None = None) -> bool:
-    """Tell whether containers in `value`, decoded from `text[start:end]`, nest over `limit` deep."""
+    """Tell whether `value`, decoded from `text[start:end]`, nests more than `limit` deep."""
     if text.count("[", start, end) + text.count("{", start, end) <= limit:
         return False
     level = [value]

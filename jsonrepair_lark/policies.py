@@ -64,6 +64,11 @@ CHOICES: Final = {
 }
 
 
+def _check_type(name: str, value: object, kinds: type | tuple[type, ...]) -> None:
+    if not isinstance(value, kinds) or isinstance(value, bool):
+        raise TypeError(f"{name} must not be of type {type(value).__name__}")
+
+
 @dataclass(frozen=True)
 class Options:
     """The options of a repair; `repair` documents them.
@@ -94,13 +99,10 @@ class Options:
                 raise ValueError(f"profile must be one of {sorted(PROFILES)}, not {self.profile!r}")
         elif not self.profile <= SAFE:
             raise ValueError(f"profile holds kinds that are no repairs: {self.profile - SAFE}")
-        if isinstance(self.max_depth, bool) or not isinstance(self.max_depth, int):
-            raise TypeError(f"max_depth must be an int, not {type(self.max_depth).__name__}")
+        _check_type("max_depth", self.max_depth, int)
         if self.max_depth < 1:
             raise ValueError(f"max_depth must be at least 1, not {self.max_depth}")
-        if self.finish_reason is not None and not isinstance(self.finish_reason, str):
-            kind = type(self.finish_reason).__name__
-            raise TypeError(f"finish_reason must be a str or None, not {kind}")
+        _check_type("finish_reason", self.finish_reason, (str, type(None)))
 
     @cached_property
     def allowed(self) -> frozenset[str]:

@@ -39,7 +39,7 @@ def bundled_folder() -> "Traversable":
 
 @cache
 def _plugin_folders() -> tuple["Traversable", ...]:
-    from importlib.metadata import entry_points  # noqa: PLC0415 - not needed for shipped grammars
+    from importlib.metadata import entry_points
 
     return tuple(files(point.value) for point in entry_points(group=ENTRY_POINTS))
 

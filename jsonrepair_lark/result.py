@@ -90,13 +90,14 @@ class Result:
         "value",
     )
 
-    def __init__(  # noqa: PLR0913 - private to the library; users never make one
+    def __init__(
         self,
         status: Status,
         text: str,
         value: Any,
         source: str,
         options: "Options",
+        *,
         repairs: tuple[Repair, ...] = (),
         session: "Session | None" = None,
         rejection: "Rejection | None" = None,
@@ -134,7 +135,7 @@ class Result:
     def tree(self) -> "Tree[Any]":
         """The lark `Tree` of the parse; the open rules of a rejected text are nodes too."""
         if self._tree is None:
-            from jsonrepair_lark.trees import parse_tree  # noqa: PLC0415 - imports lark
+            from jsonrepair_lark.trees import parse_tree
 
             self._tree = parse_tree(self.input, self.options)
         return self._tree
@@ -143,8 +144,8 @@ class Result:
         """Make what a refusal tells, and let go of the session."""
         if self._session is None or self._session.stop is None:
             return
-        from jsonrepair_lark.explain import explain  # noqa: PLC0415 - few refusals are explained
-        from jsonrepair_lark.values import MISSING, partial_value  # noqa: PLC0415
+        from jsonrepair_lark.explain import explain
+        from jsonrepair_lark.values import MISSING, partial_value
 
         session, self._session = self._session, None
         stop = session.stop

@@ -23,8 +23,8 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from jsonrepair_lark import completion
-from jsonrepair_lark.grammar import StatePlan, is_text
 from jsonrepair_lark.lexemes import find_lone_surrogate
+from jsonrepair_lark.scanner import StatePlan
 from jsonrepair_lark.stack import Edit, Inline, ParseStack, Program, Token
 from jsonrepair_lark.tables import END
 
@@ -34,6 +34,8 @@ NATIVE_MIN_CHARACTERS: Final = 32
 """Shorter pieces of a stream are not worth a native scanner's set-up."""
 NATIVE_BUDGET_PER_CHARACTER: Final = 8
 """How often, on average, a character may be scanned by native scanners that fail."""
+LINE_COUNT_DISCOUNT: Final = 16
+"""How much faster `str.count` is than the C scanner."""
 HELD_MAX_CHARACTERS: Final = 4096
 HELD_GROWTH: Final = 8
 """A held-back token longer than the first is looked at again when an eighth of it has come."""
@@ -47,11 +49,13 @@ class Stop:
         reason: reason code; None until `finish` has seen what follows.
         offset: place in the input.
         kind: the repair that would be needed and is not allowed, or None.
+        key: the key that is refused, or None.
     """
 
     reason: str | None
     offset: int
     kind: str | None = None
+    key: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +70,7 @@ class Limits:
         refine: by local name of a terminal: a function of lexeme and "is at the very end of the
             text" that returns the terminal that the lexeme really is, or a reason to refuse it.
         natives: whether native scanners may be used.
+        traced: whether the open rules are kept that closers at the end of the text close.
         refusals: reason codes; a repair that is not allowed is refused by its own name if it is
             one of them, else as `repair_not_allowed`.
     """
@@ -76,6 +81,7 @@ class Limits:
     truncated: bool = False
     refine: Mapping[str, Refine] = field(default_factory=dict)
     natives: bool = True
+    traced: bool = False
     refusals: frozenset[str] = frozenset()
 
 
@@ -91,6 +97,7 @@ class Session(ParseStack):
         limits: as given.
         edits: what repair productions and closers ask for, in the order of the text.
         closers: the closers inserted at the end of the text.
+        open_at_end: the rules that those close, outermost first, where the session is traced.
         stop: why the session stopped, or None.
         consumed: how far the text is parsed.
         last_end: the end of the last token, where a missing closer goes.
@@ -117,6 +124,7 @@ class Session(ParseStack):
         "edits",
         "last_end",
         "limits",
+        "open_at_end",
         "stop",
     )
 
@@ -126,6 +134,7 @@ class Session(ParseStack):
         self.limits = limits
         self.edits: list[Edit] = []
         self.closers: list[str] = []
+        self.open_at_end: list[completion.OpenRule] = []
         self.stop: Stop | None = None
         self.last_end = 0
         self._table = grammar.actions
@@ -228,7 +237,7 @@ class Session(ParseStack):
                 if self._scan_other(plan, pos, final=final):
                     continue
                 return
-            group: str = found.lastgroup  # type: ignore[assignment]  # a match has a group
+            group = found.lastgroup or ""
             start, end = found.span(group)
             if not final and plan.may_grow(buffer, start):
                 self._hold(start)
@@ -241,24 +250,20 @@ class Session(ParseStack):
     def _scan_native(self, plan: StatePlan, pos: int, *, final: bool) -> bool:
         """Try the native scanners of a state; tell whether one took something."""
         buffer = self._buffer
-        start = self.grammar.skip(buffer, pos).end()  # type: ignore[union-attr]  # may be empty
+        start = self.grammar.skip(buffer, pos)
         if start == len(buffer):
             return False
         has_failed = start in self._failed_at
         room = self.limits.max_depth - self._depth
-        spent = start
         for terminal, scan, is_single, is_bounded in plan.natives:
             if has_failed and not is_bounded:
                 continue
-            values, end, failed = scan(buffer, start, room, final)
+            values, end, stopped, failed = scan(buffer, start, room, final)
             if failed:
                 self._failed_at = failed
+            if stopped != end:
+                self._charge_native(start, stopped)
             if not values:
-                if end < 0:
-                    # Something that a policy decides: the grammar's own terminals find it.
-                    self._natives = False
-                    return False
-                spent = max(spent, end)
                 continue
             if find_lone_surrogate(buffer, start, end) >= 0:
                 self._natives = False
@@ -269,10 +274,15 @@ class Session(ParseStack):
             self._has_content = True
             self._pos = end
             return True
-        self._native_budget -= spent - start
-        if self._native_budget < 0:
-            self._natives = False
         return False
+
+    def _charge_native(self, start: int, stopped: int) -> None:
+        """Take the cost of a native scanner that failed off the budget."""
+        # Where a policy decides, the grammar's own terminals find it. The error of the C scanner
+        # counts the lines before its place, which is fast but not free.
+        self._native_budget -= stopped - start + stopped // LINE_COUNT_DISCOUNT
+        if stopped < 0 or self._native_budget < 0:
+            self._natives = False
 
     def _scan_free_text(self, plan: StatePlan, pos: int, *, final: bool) -> bool:
         """Take text up to a sentinel, then the sentinel; False if what follows is held back."""
@@ -301,9 +311,9 @@ class Session(ParseStack):
             pos = start + 1
 
     def _scan_other(self, plan: StatePlan, pos: int, *, final: bool) -> bool:
-        """Where no terminal matches: skip what is ignored, hold back, close outer rules, or stop."""
+        """Where no terminal matches: skip what is ignored, hold back, close, or stop."""
         buffer = self._buffer
-        start = self.grammar.skip(buffer, pos).end()  # type: ignore[union-attr]  # may be empty
+        start = self.grammar.skip(buffer, pos)
         if start == len(buffer):
             self._pos = start
             return True
@@ -343,11 +353,10 @@ class Session(ParseStack):
             return
         at = self.last_end
         texts = [self.grammar.fixed_texts[closer] for closer in closers]
-        self.edits.append(Edit("missing_closer", at, (), "".join(texts)))
+        self.edits.append(Edit("missing_closer", at, at, "".join(texts)))
         for closer, text in zip(closers, texts, strict=True):
-            token = Token(closer, at, at, text)
-            self._shift(closer, at, token)
-        self.last_token = token
+            self.last_token = Token(closer, at, at, text)
+            self._shift(closer, at, self.last_token)
 
     def _accept(self, terminal: str, start: int, end: int, at_end: bool) -> bool:  # noqa: FBT001
         """Shift `buffer[start:end]` as a token, if the parser takes it."""
@@ -362,13 +371,8 @@ class Session(ParseStack):
                 return True
             if other is not None:
                 terminal = terminal.removesuffix(local) + other
-        if is_open_text:
-            last = self.last_token
-            if last is not None and last.terminal == terminal:
-                # Only what is ignored can lie between two tokens, and nothing is in text.
-                last.pieces.append(text)
-                last.end = self.last_end = end
-                return True
+        if is_open_text and self._extend_text(terminal, end, text):
+            return True
         action = self._table[self.states[-1]].get(terminal)
         if action is None or (action < 0 and not completion.is_accepted(self, terminal)):
             return False
@@ -385,7 +389,19 @@ class Session(ParseStack):
         self._shift(terminal, start, token)
         return True
 
-    def _shift(self, terminal: str, start: int, value: Any) -> None:
+    def _extend_text(self, terminal: str, end: int, text: str) -> bool:
+        """Add open-ended text to the token before, if that is of the same terminal."""
+        last = self.last_token
+        if last is None or last.terminal != terminal:
+            return False
+        # Only what is ignored can lie between two tokens, and nothing is in text.
+        last.pieces.append(text)
+        last.end = self.last_end = end
+        if last.repair is not None:
+            last.repair.end = end
+        return True
+
+    def _shift(self, terminal: str, start: int, value: Any) -> None:  # noqa: PLR0912 - one hot loop
         """Reduce as the terminal asks for, shift it, and reduce what nothing can stop.
 
         For `$END` there is nothing to shift: the reductions end in the accepted parse. A repair
@@ -438,7 +454,8 @@ class Session(ParseStack):
         self._refuse(reason, offset, kind)
 
     def _record(self, kind: str, replacement: str | None, tokens: list[Token]) -> None:
-        edit = Edit(kind, tokens[0].start, tuple(tokens), replacement)
+        first, last = tokens[0], tokens[-1]
+        edit = Edit(kind, first.start, last.end, replacement)
         self.edits.append(edit)
         for token in tokens:
             token.repair = edit
@@ -464,6 +481,8 @@ class Session(ParseStack):
         else:
             if closers:
                 self.closers = closers
+                if self.limits.traced:
+                    self.open_at_end = completion.open_rules(self)
                 self._insert(closers)
             if self.stop is None and self.states[-1] != self._end:
                 self._shift(END, self.last_end, None)

@@ -5,8 +5,10 @@ from dataclasses import dataclass
 from operator import itemgetter
 from typing import Any
 
-from jsonrepair_lark.grammar import Grammar, local_name
+from jsonrepair_lark.grammar import Grammar
 from jsonrepair_lark.lexemes import REPLACEMENTS, SINGLE
+from jsonrepair_lark.scanner import local_name
+from jsonrepair_lark.tables import RuleRow
 
 Action = Callable[[list[Any]], Any]
 """Makes a rule's semantic value of its children's."""
@@ -43,7 +45,7 @@ class Inline(list[Any]):
 
 @dataclass(slots=True, eq=False)
 class Edit:
-    """A change that a repair production asks for: `tokens` give way to `replacement`.
+    """A change that a repair production asks for: `start` to `end` gives way to `replacement`.
 
     `replacement` is None where a function of the kind (`lexemes`) makes it from the text.
     Edits of one kind and one `group`, which is the offset of a string, are one repair.
@@ -51,14 +53,13 @@ class Edit:
 
     kind: str
     start: int
-    tokens: tuple[Token, ...]
+    end: int
     replacement: str | None
     group: int | None = None
 
-    @property
-    def end(self) -> int:
-        """Where the replaced text ends."""
-        return self.tokens[-1].end if self.tokens else self.start
+    def belongs_to(self, before: "Edit") -> bool:
+        """Tell whether this edit and the one before it are one repair."""
+        return self.group is not None and (self.kind, self.group) == (before.kind, before.group)
 
     def replace(self, source: str) -> str:
         """Return what stands in place of `source`."""
@@ -117,29 +118,33 @@ def actions_for(
     def action_of(index: int) -> Action:
         rule = grammar.rules[index]
         name = local_name(rule.origin)
-        kept = rule.kept
         hook = grammar.hooks[index]
         if hook is not None:
             return repaired(name, hook.kind)
         if rule.inlined:
-            return _inline_action(kept, recursive=rule.expansion[:1] == (rule.origin,))
-        if rule.expand1 and len(kept) == 1:
-            only = kept[0]
-            return lambda children: children[only]
-        make = maker(name)
-        if any(rule.expansion[index] in inlined for index in kept):
-            if len(kept) > 1:
-                pick = itemgetter(*kept)
-                return lambda children: make(flattened(pick(children)))
-            return lambda children: make(flattened([children[index] for index in kept]))
-        if kept == tuple(range(len(rule.expansion))):
-            return make
-        if len(kept) > 1:
-            pick = itemgetter(*kept)
-            return lambda children: make(pick(children))
-        return lambda children: make([children[index] for index in kept])
+            return _inline_action(rule.kept, recursive=rule.expansion[:1] == (rule.origin,))
+        if rule.expand1 and len(rule.kept) == 1:
+            return itemgetter(rule.kept[0])
+        return _node_action(rule, maker(name), inlined)
 
     return [action_of(index) for index in range(len(grammar.rules))]
+
+
+def _node_action(rule: RuleRow, make: Action, inlined: set[str]) -> Action:
+    kept = rule.kept
+    pick: Callable[[list[Any]], Any]
+    if len(kept) > 1:
+        pick = itemgetter(*kept)
+    else:
+
+        def pick(children: list[Any]) -> Any:
+            return [children[index] for index in kept]
+
+    if any(rule.expansion[index] in inlined for index in kept):
+        return lambda children: make(flattened(pick(children)))
+    if kept == tuple(range(len(rule.expansion))):
+        return make
+    return lambda children: make(pick(children))
 
 
 def _inlined_symbols(grammar: Grammar) -> set[str]:

@@ -133,9 +133,9 @@ def build(text: str, name: str, *, strict: bool = False) -> Tables:
     Raises:
         GrammarFormatError: if Lark refuses the grammar.
     """
-    from lark import Lark  # noqa: PLC0415 - shipped tables need no Lark
-    from lark.exceptions import LarkError  # noqa: PLC0415
-    from lark.lexer import PatternStr  # noqa: PLC0415
+    from lark import Lark
+    from lark.exceptions import LarkError
+    from lark.lexer import PatternStr
 
     options: dict[str, Any] = {
         "lexer": "contextual",
@@ -170,18 +170,18 @@ def build(text: str, name: str, *, strict: bool = False) -> Tables:
 
 def _item_set_table(rules: "list[Rule]", *, strict: bool) -> Any:
     """Return Lark's parse table with item sets for states, which `Lark` itself numbers away."""
-    from lark.common import ParserConf  # noqa: PLC0415
-    from lark.parsers.lalr_analysis import LALR_Analyzer  # noqa: PLC0415
+    from lark.common import ParserConf
+    from lark.parsers.lalr_analysis import LALR_Analyzer
 
     analyzer = LALR_Analyzer(ParserConf(rules, {}, ["start"]), debug=True, strict=strict)
-    analyzer.compute_lalr()
+    analyzer.compute_lalr()  # type: ignore[no-untyped-call]  # Lark does not type it
     return analyzer.parse_table
 
 
 def _tables(
     rules: "list[Rule]", ignored: tuple[str, ...], patterned: list[TerminalRow], table: Any
 ) -> Tables:
-    from lark.parsers.lalr_analysis import Shift  # noqa: PLC0415
+    from lark.parsers.lalr_analysis import Shift
 
     rule_index = {rule: index for index, rule in enumerate(rules)}
 

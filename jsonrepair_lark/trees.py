@@ -6,7 +6,8 @@ from lark import Token as LarkToken
 from lark import Tree
 
 from jsonrepair_lark.completion import open_rules
-from jsonrepair_lark.grammar import Grammar, local_name
+from jsonrepair_lark.grammar import Grammar
+from jsonrepair_lark.scanner import local_name
 from jsonrepair_lark.session import Session
 from jsonrepair_lark.stack import Action, Inline, Program, Token, actions_for, flattened
 
@@ -33,9 +34,9 @@ def _repaired(name: str, kind: str) -> Action:
 
 def tree_session(grammar: Grammar, options: "Options", *, natives: bool = False) -> Session:
     """Return a session whose values are lark trees."""
-    from dataclasses import replace  # noqa: PLC0415
+    from dataclasses import replace
 
-    limits = replace(options.limits, natives=natives)
+    limits = replace(options.limits, natives=natives, traced=True)
     return Session(Program(grammar, actions_for(grammar, _node, _repaired)), limits)
 
 

@@ -66,15 +66,15 @@ class _Located(str):
     offset: int
 
 
-def duplicate_offset(grammar: Grammar, limits: Limits, text: str) -> int:
-    """Return the offset of the first key in `text` that its object has already; -1 if none.
+def first_duplicate(grammar: Grammar, limits: Limits, text: str) -> tuple[int, str] | None:
+    """Return offset and name of the first key in `text` that its object has already.
 
     Args:
         grammar: the grammar of the text.
         limits: those of the session that took the text; native scanners are not used.
         text: the whole text.
     """
-    found: list[int] = []
+    found: list[tuple[int, str]] = []
 
     def located(children: list[Any]) -> str:
         key = _Located(_string(children))
@@ -85,7 +85,7 @@ def duplicate_offset(grammar: Grammar, limits: Limits, text: str) -> int:
         seen: set[str] = set()
         for key, _ in children:
             if key in seen:
-                found.append(key.offset)
+                found.append((key.offset, str(key)))
             seen.add(key)
         return dict(children)
 
@@ -93,7 +93,7 @@ def duplicate_offset(grammar: Grammar, limits: Limits, text: str) -> int:
     program = Program(grammar, actions_for(grammar, makers.__getitem__, _repaired))
     session = Session(program, replace(limits, natives=False))
     session.finish(text)
-    return min(found, default=-1)
+    return min(found, default=None)
 
 
 def partial_value(session: Session) -> Any:
@@ -162,7 +162,7 @@ def path_of(session: Session, *, into_empty: bool) -> str:
             steps.append(f"[{n_items}]")
         n_items = len(children) if rule == "array" else None
         if rule == "pair" and children:
-            steps.append(_member(children[0]))
+            steps.append(member(children[0]))
     if n_items is not None and _waits_for_item(session, into_empty=into_empty):
         steps.append(f"[{n_items}]")
     return "$" + "".join(steps)
@@ -174,5 +174,6 @@ def _waits_for_item(session: Session, *, into_empty: bool) -> bool:
     return session.grammar.is_terminal(last) and (into_empty or last not in session.grammar.openers)
 
 
-def _member(key: str) -> str:
+def member(key: str) -> str:
+    """Return the step of a path into the value of a key."""
     return f".{key}" if _IDENTIFIER(key) else f"[{json.dumps(key, ensure_ascii=False)}]"

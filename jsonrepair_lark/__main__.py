@@ -1,0 +1,137 @@
+"""The command line: `jsonrepair-lark repair` and `jsonrepair-lark tree`."""
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Iterator
+from typing import IO, Any, Final
+
+from jsonrepair_lark.api import repair
+from jsonrepair_lark.policies import CHOICES, PROFILES
+from jsonrepair_lark.result import Result
+
+REFUSED: Final = 1
+USAGE: Final = 2
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="jsonrepair-lark",
+        description="Repair the JSON that language models write; refuse what would be invented.",
+        epilog="Exit status: 0 valid or repaired, 1 refused, 2 usage.",
+    )
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    common = argparse.ArgumentParser(add_help=False)
+    common.add_argument("file", nargs="?", default="-", help="the text; - (default) is stdin")
+    common.add_argument("--lines", action="store_true", help="each line is a text of its own")
+    common.add_argument("--json", action="store_true", help="report as JSON, one object a text")
+    options = common.add_argument_group("options of the repair")
+    options.add_argument("--profile", choices=sorted(PROFILES))
+    for name, choices in CHOICES.items():
+        options.add_argument(f"--{name.replace('_', '-')}", choices=choices)
+    options.add_argument("--max-depth", type=int, metavar="N")
+    options.add_argument("--finish-reason", metavar="WORD", help="what the model's API said")
+    command = commands.add_parser(
+        "repair",
+        parents=[common],
+        help="write the repaired text",
+        description="Write the "
+        "repaired text; a refusal goes to stderr with a caret under the place.",
+    )
+    command.add_argument("--report", action="store_true", help="write an account of each edit")
+    commands.add_parser(
+        "tree", parents=[common], help="print the parse: tree, open rules, closers, repairs"
+    )
+    return parser
+
+
+def _options(arguments: argparse.Namespace) -> dict[str, Any]:
+    names = ("profile", *CHOICES, "max_depth", "finish_reason")
+    given = {name: getattr(arguments, name) for name in names}
+    return {name: value for name, value in given.items() if value is not None}
+
+
+def _texts(source: IO[bytes], *, lines: bool) -> Iterator[tuple[str, bytes]]:
+    """Yield the texts, each with what reports call it."""
+    if not lines:
+        yield "", source.read()
+        return
+    for number, line in enumerate(source, 1):
+        text = line.removesuffix(b"\n").removesuffix(b"\r")
+        if text.strip():
+            yield f"line {number}: ", text
+
+
+def _has_color(stream: IO[str]) -> bool:
+    return stream.isatty() and not os.environ.get("NO_COLOR")
+
+
+def _show(arguments: argparse.Namespace, result: Result, label: str) -> None:
+    """Write what was asked for of one result."""
+    out = sys.stdout
+    if arguments.command == "tree":
+        from jsonrepair_lark.dumps import dump, dump_data
+
+        if arguments.json:
+            out.write(json.dumps(dump_data(result)) + "\n")
+        else:
+            out.write(label + dump(result, color=_has_color(out)))
+    elif arguments.json or arguments.report:
+        from jsonrepair_lark.dumps import report, report_data
+
+        if arguments.json:
+            out.write(json.dumps(report_data(result)) + "\n")
+        else:
+            out.write(label + report(result, color=_has_color(out)))
+    elif result.status != "rejected":
+        out.write(result.text)
+        # The text comes out as it is, but a line of JSON Lines and a prompt need their newline.
+        if (arguments.lines or out.isatty()) and not result.text.endswith("\n"):
+            out.write("\n")
+    else:
+        from jsonrepair_lark.dumps import report
+
+        out.flush()
+        sys.stderr.write(label + report(result, color=_has_color(sys.stderr)))
+
+
+def _run(arguments: argparse.Namespace, source: IO[bytes]) -> int:
+    options = _options(arguments)
+    status = 0
+    for label, text in _texts(source, lines=arguments.lines):
+        result = repair(text, **options)
+        if result.status == "rejected":
+            status = REFUSED
+        _show(arguments, result, label)
+    return status
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run the command line and return its exit status.
+
+    Args:
+        argv: the arguments without the program's name; those of the process by default.
+    """
+    parser = _parser()
+    arguments = parser.parse_args(argv)
+    for stream in (sys.stdout, sys.stderr):
+        # Texts are UTF-8 whatever the terminal says, and newlines come out as they went in.
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(encoding="utf-8", errors="backslashreplace", newline="")
+    try:
+        if arguments.file == "-":
+            return _run(arguments, sys.stdin.buffer)
+        with open(arguments.file, "rb") as source:  # noqa: PTH123 - a path from the command line
+            return _run(arguments, source)
+    except BrokenPipeError:
+        # The reader went away; there is nobody to tell.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except (OSError, ValueError) as error:
+        print(f"{parser.prog}: {error}", file=sys.stderr)
+        return USAGE
+
+
+if __name__ == "__main__":
+    sys.exit(main())
