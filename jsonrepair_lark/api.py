@@ -256,14 +256,14 @@ def from_file(filename: "str | os.PathLike[str]", **options: Any) -> Any:
 
 
 @overload
-    json_str: Text = "", return_objects: Literal[False] = False, **options: Any  # noqa: FBT002
+def repair_json(  # noqa: FBT002 - as in json_repair
     json_str: Text = "", return_objects: Literal[False] = False, **options: Any
 ) -> str: ...
 @overload
 def repair_json(json_str: Text, return_objects: Literal[True], **options: Any) -> Any: ...
 @overload
 def repair_json(json_str: Text = "", *, return_objects: Literal[True], **options: Any) -> Any: ...
-def repair_json(json_str: Text = "", return_objects: bool = False, **options: Any) -> Any:  # noqa: FBT001, FBT002 - as there
+def repair_json(json_str: Text = "", return_objects: bool = False, **options: Any) -> Any:  # noqa: FBT001, FBT002 - see above
     """Return the repaired JSON text, or its value; first parameters as in `json_repair`.
 
     Args:
