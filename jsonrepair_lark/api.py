@@ -6,10 +6,8 @@ through one session over the JSON grammar, in one piece or in many.
 
 import codecs
 import json
-import logging
 import os
 from functools import cache
-from pathlib import Path
 from typing import IO, Any, Final, Literal, overload
 
 from jsonrepair_lark.grammar import Grammar
@@ -34,8 +32,6 @@ JSON: Final = "json"
 """The name of the grammar that repairs JSON."""
 
 LOGGED_MAX_CHARACTERS: Final = 80
-
-logger = logging.getLogger("jsonrepair_lark")
 
 
 class RepairError(json.JSONDecodeError):
@@ -252,12 +248,15 @@ def from_file(filename: "str | os.PathLike[str]", **options: Any) -> Any:
         OSError: if the file can't be read.
         TypeError, ValueError: as `repair`.
     """
-    return loads(Path(filename).read_bytes(), **options)
+    with open(filename, "rb") as file:  # noqa: PTH123 - pathlib is not imported for one call
+        return loads(file.read(), **options)
 
 
 @overload
-def repair_json(  # noqa: FBT002 - as in json_repair
-    json_str: Text = "", return_objects: Literal[False] = False, **options: Any
+def repair_json(
+    json_str: Text = "",
+    return_objects: Literal[False] = False,  # noqa: FBT002 - as in json_repair
+    **options: Any,
 ) -> str: ...
 @overload
 def repair_json(json_str: Text, return_objects: Literal[True], **options: Any) -> Any: ...
@@ -306,7 +305,10 @@ def repair_arguments(text: Text, *, fallback: str = "{}", **options: Any) -> str
         reason, place = result.reason, rejection.offset if rejection else 0
     else:
         reason, place = "not_an_object", 0
-    logger.warning(
+    # Imported here, as `logging` takes longer to import than a payload to repair.
+    import logging
+
+    logging.getLogger("jsonrepair_lark").warning(
         "tool-call arguments refused: %s at character %d: %s",
         reason,
         place,

@@ -6,8 +6,6 @@ values name packages that hold `.lark` files.
 """
 
 from functools import cache
-from importlib.resources import files
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from jsonrepair_lark.errors import GrammarNotFoundError
@@ -27,6 +25,9 @@ def bundled_folder() -> "Traversable":
     Raises:
         GrammarNotFoundError: if neither the package nor the checkout around it holds them.
     """
+    from importlib.resources import files
+    from pathlib import Path
+
     built = files("jsonrepair_lark") / "grammars"
     checkout = Path(__file__).resolve().parent.parent / "grammars"
     # The name of a file of ours is checked: a folder `grammars` beside the package may be
@@ -40,6 +41,7 @@ def bundled_folder() -> "Traversable":
 @cache
 def _plugin_folders() -> tuple["Traversable", ...]:
     from importlib.metadata import entry_points
+    from importlib.resources import files
 
     return tuple(files(point.value) for point in entry_points(group=ENTRY_POINTS))
 
@@ -80,12 +82,15 @@ def read(name: str) -> str:
     raise GrammarNotFoundError(f"No grammar named {name!r}; known: {', '.join(names())}")
 
 
-def read_tables(name: str) -> str | None:
+def read_tables(name: str) -> bytes | None:
     """Return the compiled tables that a built wheel ships for the grammar `name`, or None.
 
     A checkout has none, so that an edited grammar is always the one that runs.
     """
-    shipped = files("jsonrepair_lark") / "grammars" / (name + TABLES_SUFFIX)
-    if Path(__file__).resolve().parent.parent.joinpath("grammars", "json.lark").is_file():
+    import pkgutil
+
+    try:
+        # Works in a zip too, and costs a fraction of what importing `importlib.resources` does.
+        return pkgutil.get_data("jsonrepair_lark", f"grammars/{name}{TABLES_SUFFIX}")
+    except OSError:
         return None
-    return shipped.read_text("utf-8") if shipped.is_file() else None

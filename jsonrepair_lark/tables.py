@@ -78,7 +78,7 @@ class Tables:
         return json.dumps({"version": VERSION, **asdict(self)}, separators=(",", ":"))
 
     @classmethod
-    def loads(cls, text: str) -> "Tables | None":
+    def loads(cls, text: str | bytes) -> "Tables | None":
         """Read what `dumps` wrote; None if another version of this library wrote it."""
         data = json.loads(text)
         if data.pop("version") != VERSION:
