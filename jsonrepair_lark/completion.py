@@ -8,7 +8,7 @@ A completion feeds closers, and only where the last token is not open-ended text
 promised a value). At each step exactly one closer may fit.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from jsonrepair_lark.grammar import Grammar
@@ -131,16 +131,21 @@ class OpenRule:
         start: offset where it begins.
         seen: the symbols that stand on the stack.
         waits: the symbols that have to follow.
-        position: index of its first symbol in the value stack.
         notation: the alternative as a person reads it, with a dot where it stands.
+        position: index of its first symbol in the value stack.
+        stacked: the symbols that stand there; a native terminal among them is a short cut for
+            what `seen` tells.
+        kept: the indexes of those that leave a node.
     """
 
     rule: str
     start: int
     seen: tuple[str, ...]
     waits: tuple[str, ...]
-    position: int
     notation: str
+    position: int = field(compare=False, repr=False)
+    stacked: tuple[str, ...] = field(compare=False, repr=False)
+    kept: tuple[int, ...] = field(compare=False, repr=False)
 
     def __str__(self) -> str:
         return f"{self.rule}: {self.notation}"
@@ -171,19 +176,37 @@ def open_rules(stack: ParseStack) -> list[OpenRule]:
         rule, dot = item
         row = grammar.rules[rule]
         top -= dot
-        seen, waits = row.expansion[:dot], row.expansion[dot:]
+        stacked, waits = row.expansion[:dot], row.expansion[dot:]
+        seen = _without_natives(grammar, row, dot)
         chain.append(
             OpenRule(
                 local_name(row.origin),
                 stack.starts[top],
                 seen,
                 waits,
-                top,
                 _notation(grammar, seen, waits),
+                top,
+                stacked,
+                tuple(index for index in row.kept if index < dot),
             )
         )
         begun = row.origin
     return chain[::-1]
+
+
+def _without_natives(grammar: Grammar, row: RuleRow, dot: int) -> tuple[str, ...]:
+    """Return what stands before the dot, in the alternative that has no native terminal there."""
+    natives = set(grammar.native_terminals)
+    if natives.isdisjoint(row.expansion[:dot]):
+        return row.expansion[:dot]
+    waits = row.expansion[dot:]
+    for other in grammar.rules:
+        before = other.expansion[: len(other.expansion) - len(waits)]
+        if (other.origin, other.expansion) == (row.origin, before + waits) and natives.isdisjoint(
+            before
+        ):
+            return before
+    return row.expansion[:dot]
 
 
 def _item_waiting_for(grammar: Grammar, state: int, symbol: str | None) -> tuple[int, int] | None:
@@ -223,12 +246,12 @@ def reason_at_end(stack: ParseStack) -> str:
 
 def _reason_of_wait(grammar: Grammar, row: RuleRow, dot: int) -> str:
     """Return the reason code for an alternative that ends before its dot is through."""
-    previous, awaited = row.expansion[dot - 1], row.expansion[dot : dot + 1]
-    if not awaited or not grammar.is_terminal(previous):
-        is_colon = bool(awaited) and local_name(awaited[0]) == "COLON"
-        return "missing_colon" if is_colon else "truncated"
-    if row.expansion[0] == row.origin:
+    awaited = row.expansion[dot] if dot < len(row.expansion) else ""
+    if row.expansion[0] == row.origin and dot > 1 and awaited not in grammar.nullable:
         return "dangling_comma"
+    previous = row.expansion[dot - 1]
+    if not awaited or not grammar.is_terminal(previous):
+        return "missing_colon" if local_name(awaited) == "COLON" else "truncated"
     is_empty = previous in grammar.openers and grammar.bracket(row)
     return "empty_container" if is_empty else "missing_value"
 

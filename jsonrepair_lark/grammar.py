@@ -9,7 +9,7 @@ What a grammar says is read from its tables by a few rules, the same for every g
   a function of that kind (`lexemes`), else by the sibling alternative that has a fixed text; a
   rule that has only repairs is deleted from the text.
 * A bracket is an alternative that ends in a terminal of fixed text, its closer, and has another
-  terminal before that, its opener.
+  such terminal before that, its opener.
 * A fixed terminal that ends in a letter or digit is a word: it matches only where no such
   character follows.
 * Other declared terminals are scanned by a function of that name (`lexemes`), a complete piece of
@@ -73,6 +73,7 @@ class Grammar:
                 raise GrammarFormatError(
                     f"Grammar {name!r} declares {row.name}, which nothing scans"
                 )
+        self._plans_in_text: dict[tuple[int, str], StatePlan] = {}
         self.plans: list[StatePlan | None] = [None] * len(source.actions)
         self.hooks = tuple(self._hook(rule) for rule in self.rules)
         self.defaults = tuple(map(_default_reduction, source.actions))
@@ -116,6 +117,23 @@ class Grammar:
             made = self.plans[state] = self._make_plan(state)
         return made
 
+    def plan_in_text(self, state: int, text_terminal: str) -> StatePlan:
+        """Return how to scan in `state`, which open-ended text led to that may still go on."""
+        key = (state, text_terminal)
+        if key not in self._plans_in_text:
+            accepted = {*self.actions[state], text_terminal}
+            free = text_terminal if text_terminal in self.free_texts else None
+            rows = tuple(row for row in self.patterned if row.name in accepted)
+            self._plans_in_text[key] = StatePlan(
+                rows,
+                natives=(),
+                skip=self.skip_pattern,
+                text_terminal=free,
+                sentinels=rows,
+                pieced=self.pieced,
+            )
+        return self._plans_in_text[key]
+
     def _make_plan(self, state: int) -> StatePlan:
         accepted = self.actions[state]
         text_terminal = next((name for name in self.free_texts if name in accepted), None)
@@ -156,7 +174,7 @@ class Grammar:
         row = self.terminal_rows.get(last)
         if row is None or row.fixed is None:
             return None
-        opener = next((s for s in reversed(before) if self.is_terminal(s)), None)
+        opener = next((s for s in reversed(before) if s in self.fixed_texts), None)
         return (opener, last) if opener else None
 
     @cached_property

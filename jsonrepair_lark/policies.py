@@ -97,8 +97,11 @@ class Options:
         if isinstance(self.profile, str):
             if self.profile not in PROFILES:
                 raise ValueError(f"profile must be one of {sorted(PROFILES)}, not {self.profile!r}")
-        elif not self.profile <= SAFE:
-            raise ValueError(f"profile holds kinds that are no repairs: {self.profile - SAFE}")
+        elif not isinstance(self.profile, frozenset) or not all(
+            isinstance(kind, str) for kind in self.profile
+        ):
+            kind = type(self.profile).__name__
+            raise TypeError(f"profile must be a name or a collection of kinds, not of type {kind}")
         _check_type("max_depth", self.max_depth, int)
         if self.max_depth < 1:
             raise ValueError(f"max_depth must be at least 1, not {self.max_depth}")
@@ -167,9 +170,9 @@ def options_from(given: dict[str, Any]) -> Options:
         if name not in _NAMES:
             raise TypeError(f"unknown option {name!r}; options are {', '.join(_NAMES)}")
     profile = given.get("profile")
-    if isinstance(profile, Collection) and not isinstance(profile, str):
-        given = {**given, "profile": frozenset(profile)}
     try:
+        if isinstance(profile, Collection) and not isinstance(profile, str):
+            given = {**given, "profile": frozenset(profile)}
         return _made(tuple(sorted(given.items())))
     except TypeError as error:
         # An unhashable value is a wrong one; let the checks name it.

@@ -213,14 +213,11 @@ class Session(ParseStack):
 
     def _scan(self, *, final: bool) -> None:
         """Scan tokens from the buffer until it is used up, the session stops or a token waits."""
-        grammar = self.grammar
         buffer = self._buffer
         size = len(buffer)
-        states = self.states
-        plans = grammar.plans
         while self._pos < size and self.stop is None:
             pos = self._pos
-            plan = plans[states[-1]] or grammar.plan(states[-1])
+            plan = self._plan()
             if (
                 plan.natives
                 and self._natives
@@ -246,6 +243,19 @@ class Session(ParseStack):
                 self._pos = end
             elif not self._close_outer(start, final=final):
                 return
+
+    def _plan(self) -> StatePlan:
+        """Return how to scan now: as the state says, or on in text that the parser has gone past."""
+        state = self.states[-1]
+        last = self.last_token
+        if (
+            last is not None
+            and self._facts[last.terminal][1]
+            and last.terminal not in self._table[state]
+            and last.end == self.consumed
+        ):
+            return self.grammar.plan_in_text(state, last.terminal)
+        return self.grammar.plans[state] or self.grammar.plan(state)
 
     def _scan_native(self, plan: StatePlan, pos: int, *, final: bool) -> bool:
         """Try the native scanners of a state; tell whether one took something."""
@@ -353,6 +363,10 @@ class Session(ParseStack):
             return
         at = self.last_end
         texts = [self.grammar.fixed_texts[closer] for closer in closers]
+        last = self.last_token
+        if texts[0][0].isalnum() and (last is None or last.source[-1:].isalnum()):
+            # Two words need something between them.
+            texts[0] = " " + texts[0]
         self.edits.append(Edit("missing_closer", at, at, "".join(texts)))
         for closer, text in zip(closers, texts, strict=True):
             self.last_token = Token(closer, at, at, text)
@@ -371,7 +385,7 @@ class Session(ParseStack):
                 return True
             if other is not None:
                 terminal = terminal.removesuffix(local) + other
-        if is_open_text and self._extend_text(terminal, end, text):
+        if is_open_text and self._extend_text(terminal, start, end, text):
             return True
         action = self._table[self.states[-1]].get(terminal)
         if action is None or (action < 0 and not completion.is_accepted(self, terminal)):
@@ -389,12 +403,11 @@ class Session(ParseStack):
         self._shift(terminal, start, token)
         return True
 
-    def _extend_text(self, terminal: str, end: int, text: str) -> bool:
+    def _extend_text(self, terminal: str, start: int, end: int, text: str) -> bool:
         """Add open-ended text to the token before, if that is of the same terminal."""
         last = self.last_token
-        if last is None or last.terminal != terminal:
+        if last is None or last.terminal != terminal or last.end != start:
             return False
-        # Only what is ignored can lie between two tokens, and nothing is in text.
         last.pieces.append(text)
         last.end = self.last_end = end
         if last.repair is not None:
@@ -480,9 +493,9 @@ class Session(ParseStack):
             self._refuse("truncated", self._base + len(self._buffer))
         else:
             if closers:
-                self.closers = closers
                 if self.limits.traced:
                     self.open_at_end = completion.open_rules(self)
                 self._insert(closers)
+                self.closers = closers if self.stop is None else []
             if self.stop is None and self.states[-1] != self._end:
                 self._shift(END, self.last_end, None)

@@ -48,7 +48,8 @@ def tree_of(session: Session) -> Tree[Any]:
     inner: Any = None
     above = len(session.values)
     for rule in reversed(open_rules(session)):
-        children = flattened(session.values[rule.position : above])
+        values = session.values[rule.position : above]
+        children = flattened([values[index] for index in rule.kept])
         if inner is not None:
             children = flattened([*children, inner])
         above = rule.position

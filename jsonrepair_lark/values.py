@@ -119,12 +119,7 @@ def _open_values(session: Session) -> list[tuple[str, list[Any]]]:
     found = []
     for rule in reversed(chain):
         values = session.values[rule.position : above]
-        kept = [
-            value
-            for symbol, value in zip(rule.seen, values, strict=True)
-            # Punctuation leaves no value.
-            if not (session.grammar.is_terminal(symbol) and isinstance(value, Token))
-        ]
+        kept = [values[index] for index in rule.kept if not isinstance(values[index], Token)]
         found.append((rule.rule, flattened(kept)))
         above = rule.position
     return found
@@ -170,7 +165,7 @@ def path_of(session: Session, *, into_empty: bool) -> str:
 
 def _waits_for_item(session: Session, *, into_empty: bool) -> bool:
     innermost = open_rules(session)[-1]
-    last = innermost.seen[-1]
+    last = innermost.stacked[-1]
     return session.grammar.is_terminal(last) and (into_empty or last not in session.grammar.openers)
 
 
