@@ -23,7 +23,7 @@ from jsonrepair_lark.policies import DEFAULTS, Options, options_from
 from jsonrepair_lark.result import Repair, Result, apply
 from jsonrepair_lark.session import Session, Stop
 from jsonrepair_lark.stack import Edit, Program
-from jsonrepair_lark.values import MISSING, first_duplicate, partial_value, value_program
+from jsonrepair_lark.values import MISSING, KeyCheck, partial_value, value_program
 
 Text = str | bytes | bytearray | memoryview | None
 """What can be repaired; None counts as empty text."""
@@ -46,6 +46,9 @@ class RepairError(json.JSONDecodeError):
         rejection = result.rejection
         message, pos = (rejection.message, rejection.offset) if rejection else ("Refused", 0)
         super().__init__(message, result.input, pos)
+        if rejection is not None and rejection.reason == "invalid_encoding":
+            # The place is one of bytes, not of the text.
+            self.lineno, self.colno = rejection.line, rejection.column
         self.result = result
 
     def __reduce__(self) -> tuple[type["RepairError"], tuple[Result]]:
@@ -89,9 +92,30 @@ def repair(text: Text, **options: Any) -> Result:
     value = valid_value(text, chosen)
     if value is not MISSING:
         return Result("valid", text, value, text, chosen)
+    if chosen.duplicate_keys == "reject":
+        return _checked_repair(text, chosen)
     session = Session(_program(), chosen.limits, failed_at=skip_white_space(text, 0))
     session.finish(text)
     return result_of(session, text, chosen)
+
+
+def _checked_repair(text: str, options: Options) -> Result:
+    """Repair text whose repeated keys are refused."""
+    check = KeyCheck(_program().grammar)
+    session = Session(check.program, options.limits)
+    session.finish(text)
+    duplicate = check.first(session)
+    if duplicate is not None:
+        session = _before_duplicate(text, options, *duplicate)
+    return result_of(session, text, options)
+
+
+def _before_duplicate(text: str, options: Options, offset: int, key: str) -> Session:
+    """Return a session that has stopped at a repeated key: what stands before it is sound."""
+    session = Session(_program(), options.limits)
+    session.finish(text[:offset])
+    session.stop = Stop("duplicate_key", offset, key=key)
+    return session
 
 
 def valid_value(text: str, options: Options) -> Any:
@@ -164,15 +188,6 @@ def result_of(session: Session, text: str, options: Options) -> Result:
     value = session.values[-1]
     repairs = repairs_of(session.edits, text)
     repaired = apply(text, repairs)
-    if options.duplicate_keys == "reject":
-        duplicate = first_duplicate(session.grammar, options.limits, text)
-        if duplicate is not None:
-            offset, key = duplicate
-            # What stands before the key is what is sound, and the stack there is the place.
-            before = Session(_program(), options.limits)
-            before.finish(text[:offset])
-            before.stop = Stop("duplicate_key", offset, key=key)
-            return Result("rejected", text, None, text, options, session=before)
     return Result(
         "repaired" if repairs else "valid", repaired, value, text, options, repairs=repairs
     )
@@ -298,7 +313,7 @@ def repair_arguments(text: Text, *, fallback: str = "{}", **options: Any) -> str
     result = repair(text, **options)
     if isinstance(result.value, dict):
         return result.text
-    if result.reason == "empty" or result.input.strip(" \t\n\r") in ("None", "null"):
+    if result.reason == "empty" or result.input.strip(" \t\n\r") == "None":
         return fallback
     if result.status == "rejected":
         rejection = result.rejection
@@ -331,7 +346,11 @@ class RepairStream:
 
     def __init__(self, **options: Any) -> None:
         self._options = options_from(options)
-        self._session = Session(_program(), self._options.limits)
+        self._check: KeyCheck | None = None
+        if self._options.duplicate_keys == "reject":
+            self._check = KeyCheck(_program().grammar)
+        program = self._check.program if self._check else _program()
+        self._session = Session(program, self._options.limits)
         self._pieces: list[str] = []
         self._result: Result | None = None
 
@@ -349,11 +368,18 @@ class RepairStream:
         self._pieces.append(delta)
         self._session.feed(delta)
 
+    def _stop_at_duplicate(self) -> None:
+        duplicate = self._check.first(self._session) if self._check else None
+        if duplicate is not None:
+            self._session = _before_duplicate("".join(self._pieces), self._options, *duplicate)
+            self._check = None
+
     @property
     def value(self) -> Any:
         """The largest sound value of what has come so far; None where nothing is complete yet."""
         if self._result is not None:
             return self._result.partial
+        self._stop_at_duplicate()
         value = partial_value(self._session)
         return None if value is MISSING else value
 
@@ -361,6 +387,7 @@ class RepairStream:
         """End the text and return the result; the same one when called again."""
         if self._result is None:
             self._session.finish()
+            self._stop_at_duplicate()
             text = "".join(self._pieces)
             self._pieces = []
             self._result = result_of(self._session, text, self._options)

@@ -256,6 +256,12 @@ def _reason_of_wait(grammar: Grammar, row: RuleRow, dot: int) -> str:
     return "empty_container" if is_empty else "missing_value"
 
 
+def ends_in_text(stack: ParseStack, rest: str) -> bool:
+    """Tell whether `rest` is the beginning of a piece of open-ended text, such as an escape."""
+    unfinished = _unfinished(stack, rest)
+    return unfinished is not None and is_text(unfinished)
+
+
 def reason_at(stack: ParseStack, rest: str) -> str:
     """Return the reason code for `rest`, text that the session could not go on with."""
     grammar = stack.grammar

@@ -69,6 +69,15 @@ def _check_type(name: str, value: object, kinds: type | tuple[type, ...]) -> Non
         raise TypeError(f"{name} must not be of type {type(value).__name__}")
 
 
+def _check_profile(profile: object) -> None:
+    if isinstance(profile, str):
+        if profile not in PROFILES:
+            raise ValueError(f"profile must be one of {sorted(PROFILES)}, not {profile!r}")
+    elif not isinstance(profile, frozenset) or not all(isinstance(kind, str) for kind in profile):
+        kind = type(profile).__name__
+        raise TypeError(f"profile must be a name or a collection of kinds, not of type {kind}")
+
+
 @dataclass(frozen=True)
 class Options:
     """The options of a repair; `repair` documents them.
@@ -94,14 +103,7 @@ class Options:
             if value not in choices:
                 known = " or ".join(map(repr, choices))
                 raise ValueError(f"{name} must be {known}, not {value!r}")
-        if isinstance(self.profile, str):
-            if self.profile not in PROFILES:
-                raise ValueError(f"profile must be one of {sorted(PROFILES)}, not {self.profile!r}")
-        elif not isinstance(self.profile, frozenset) or not all(
-            isinstance(kind, str) for kind in self.profile
-        ):
-            kind = type(self.profile).__name__
-            raise TypeError(f"profile must be a name or a collection of kinds, not of type {kind}")
+        _check_profile(self.profile)
         _check_type("max_depth", self.max_depth, int)
         if self.max_depth < 1:
             raise ValueError(f"max_depth must be at least 1, not {self.max_depth}")

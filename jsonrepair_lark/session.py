@@ -190,8 +190,11 @@ class Session(ParseStack):
         if self.stop is None:
             self._finish_end()
         elif self.stop.reason is None:
-            reason = completion.reason_at(self, self.rest)
-            self.stop = Stop(reason, self.stop.offset)
+            rest = self.rest
+            reason = completion.reason_at(self, rest)
+            # Half an escape is no place of its own: the text ends inside the string.
+            in_text = completion.ends_in_text(self, rest)
+            self.stop = Stop(reason, self.consumed + len(rest) if in_text else self.stop.offset)
 
     def _take_unread(self) -> None:
         self._native_budget += NATIVE_BUDGET_PER_CHARACTER * self._unread_size
@@ -245,7 +248,7 @@ class Session(ParseStack):
                 return
 
     def _plan(self) -> StatePlan:
-        """Return how to scan now: as the state says, or on in text that the parser has gone past."""
+        """Return how to scan now: as the state says, or on in text that it has gone past."""
         state = self.states[-1]
         last = self.last_token
         if (

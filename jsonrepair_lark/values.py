@@ -7,13 +7,13 @@ still open tell the path to what is missing.
 
 import json
 import re
-from dataclasses import replace
+from collections.abc import Iterable
 from typing import Any, Final
 
 from jsonrepair_lark.completion import open_rules
 from jsonrepair_lark.grammar import Grammar
 from jsonrepair_lark.lexemes import decode_number, decode_string
-from jsonrepair_lark.session import Limits, Session
+from jsonrepair_lark.session import Session
 from jsonrepair_lark.stack import Action, Inline, Program, Token, actions_for, flattened
 
 MISSING: Final = object()
@@ -60,40 +60,51 @@ def value_program(grammar: Grammar) -> Program:
 
 
 class _Located(str):
-    """A string that knows where it starts."""
+    """A key that knows where it starts."""
 
     __slots__ = ("offset",)
     offset: int
 
 
-def first_duplicate(grammar: Grammar, limits: Limits, text: str) -> tuple[int, str] | None:
-    """Return offset and name of the first key in `text` that its object has already.
+class KeyCheck:
+    """A program that makes values and notes the keys that their object has already.
 
-    Args:
-        grammar: the grammar of the text.
-        limits: those of the session that took the text; native scanners are not used.
-        text: the whole text.
+    Attributes:
+        program: for one session, without native scanners.
     """
-    found: list[tuple[int, str]] = []
 
-    def located(children: list[Any]) -> str:
+    def __init__(self, grammar: Grammar) -> None:
+        self._closed: list[_Located] = []
+        makers = {**_MAKERS, "string": self._string, "object": self._object}
+        self.program = Program(grammar, actions_for(grammar, makers.__getitem__, _repaired))
+
+    def first(self, session: Session) -> tuple[int, str] | None:
+        """Return offset and name of the first repeated key in what the session has read."""
+        repeated = list(self._closed)
+        for rule, children in _open_values(session):
+            if rule == "object" or rule.startswith("_"):
+                repeated += _repeated(child for child in children if isinstance(child, tuple))
+        return min(((key.offset, str(key)) for key in repeated), default=None)
+
+    @staticmethod
+    def _string(children: list[Any]) -> str:
         key = _Located(_string(children))
         key.offset = children[0].start
         return key
 
-    def checked(children: list[Any]) -> dict[str, Any]:
-        seen: set[str] = set()
-        for key, _ in children:
-            if key in seen:
-                found.append((key.offset, str(key)))
-            seen.add(key)
-        return dict(children)
+    def _object(self, pairs: list[tuple[_Located, Any]]) -> dict[str, Any]:
+        self._closed += _repeated(pairs)
+        return dict(pairs)
 
-    makers = {**_MAKERS, "string": located, "object": checked}
-    program = Program(grammar, actions_for(grammar, makers.__getitem__, _repaired))
-    session = Session(program, replace(limits, natives=False))
-    session.finish(text)
-    return min(found, default=None)
+
+def _repeated(pairs: Iterable[tuple[_Located, Any]]) -> list[_Located]:
+    seen: set[str] = set()
+    repeated = []
+    for key, _ in pairs:
+        if key in seen:
+            repeated.append(key)
+        seen.add(key)
+    return repeated
 
 
 def partial_value(session: Session) -> Any:
