@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from jsonrepair_lark.grammar import Grammar
-from jsonrepair_lark.scanner import is_text, local_name, pattern_of
+from jsonrepair_lark.scanner import is_text, local_name
 from jsonrepair_lark.stack import ParseStack
 from jsonrepair_lark.tables import END, RuleRow
 
@@ -256,18 +256,22 @@ def _reason_of_wait(grammar: Grammar, row: RuleRow, dot: int) -> str:
     return "empty_container" if is_empty else "missing_value"
 
 
-def ends_in_text(stack: ParseStack, rest: str) -> bool:
-    """Tell whether `rest` is the beginning of a piece of open-ended text, such as an escape."""
-    unfinished = _unfinished(stack, rest)
-    return unfinished is not None and is_text(unfinished)
+def reason_at(stack: ParseStack, rest: str) -> tuple[str, bool]:
+    """Explain `rest`, text that the parse could not go on with.
 
-
-def reason_at(stack: ParseStack, rest: str) -> str:
-    """Return the reason code for `rest`, text that the session could not go on with."""
+    Returns:
+        The reason code, and whether the place is the end of the text: half an escape is no place
+        of its own, the text ends inside the string.
+    """
     grammar = stack.grammar
-    unfinished = _unfinished(stack, rest)
+    unfinished = grammar.plan(stack.states[-1]).unfinished(rest)
     if unfinished is not None:
-        return INCOMPLETE.get(grammar.owner(unfinished), "truncated")
+        return INCOMPLETE.get(grammar.owner(unfinished), "truncated"), is_text(unfinished)
+    return _reason_of_unexpected(stack, rest), False
+
+
+def _reason_of_unexpected(stack: ParseStack, rest: str) -> str:
+    grammar = stack.grammar
     for closer in grammar.closers_at(rest, 0):
         if any(closer in rule.waits for rule in open_rules(stack)):
             return reason_at_end(stack)
@@ -278,15 +282,3 @@ def reason_at(stack: ParseStack, rest: str) -> str:
         return "trailing_text"
     terminal = grammar.patterned[int((found.lastgroup or "t0")[1:])].name
     return "concatenated" if terminal in grammar.first("start") else "unexpected_input"
-
-
-def _unfinished(stack: ParseStack, rest: str) -> str | None:
-    """Return the terminal that `rest`, up to the end of the text, is the beginning of."""
-    import regex
-
-    plan = stack.grammar.plan(stack.states[-1])
-    for row in plan.terminals:
-        found = regex.fullmatch(pattern_of(row), rest, partial=True)
-        if found is not None:
-            return row.name
-    return None

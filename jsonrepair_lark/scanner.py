@@ -72,6 +72,7 @@ class StatePlan:
     """
 
     __slots__ = (
+        "_beginnings",
         "_edge",
         "_search",
         "groups",
@@ -106,6 +107,7 @@ class StatePlan:
         self.groups = {f"t{n}": row.name for n, row in enumerate(self.terminals)}
         self._edge: tuple[tuple[str, ...], Any, Any] | None = None
         self._search: Any = None
+        self._beginnings: dict[str, Any] = {}
 
     def may_grow(self, buffer: str, start: int) -> bool:
         """Tell whether `buffer[start:]` could still become a token longer than it shows.
@@ -128,6 +130,22 @@ class StatePlan:
             return True
         text = (self._edge or self._prepare_edge())[2]
         return text is not None and bool(text.fullmatch(buffer, start, partial=True))
+
+    def unfinished(self, rest: str) -> str | None:
+        """Return the terminal that `rest`, up to the end of the text, is the beginning of."""
+        for row in self.terminals:
+            if row.fixed is not None:
+                if row.fixed.startswith(rest):
+                    return row.name
+                continue
+            beginning = self._beginnings.get(row.name)
+            if beginning is None:
+                import regex
+
+                beginning = self._beginnings[row.name] = regex.compile(pattern_of(row))
+            if beginning.fullmatch(rest, partial=True):
+                return row.name
+        return None
 
     def find_edge(self, buffer: str, start: int) -> int:
         """Return where in `buffer[start:]` a sentinel begins or could still begin; else the end."""

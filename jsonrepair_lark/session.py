@@ -112,11 +112,13 @@ class Session(ParseStack):
         "_failed_at",
         "_has_content",
         "_hot",
+        "_is_clean",
         "_native_budget",
         "_natives",
         "_pos",
         "_refine",
         "_table",
+        "_text",
         "_unread",
         "_unread_size",
         "_wait",
@@ -157,6 +159,9 @@ class Session(ParseStack):
         self._wait = 0
         self._natives = limits.natives and bool(grammar.native_terminals)
         self._native_budget = 0
+        # Whether the buffer has no lone surrogate; None until a native scanner wants to know.
+        self._is_clean: bool | None = None
+        self._text: Token | None = None
         self._failed_at: tuple[int, ...] = (failed_at,)
         self._has_content = False
         self._refine = limits.refine
@@ -191,10 +196,8 @@ class Session(ParseStack):
             self._finish_end()
         elif self.stop.reason is None:
             rest = self.rest
-            reason = completion.reason_at(self, rest)
-            # Half an escape is no place of its own: the text ends inside the string.
-            in_text = completion.ends_in_text(self, rest)
-            self.stop = Stop(reason, self.consumed + len(rest) if in_text else self.stop.offset)
+            reason, at_end = completion.reason_at(self, rest)
+            self.stop = Stop(reason, self.consumed + len(rest) if at_end else self.stop.offset)
 
     def _take_unread(self) -> None:
         self._native_budget += NATIVE_BUDGET_PER_CHARACTER * self._unread_size
@@ -202,6 +205,7 @@ class Session(ParseStack):
         self._buffer = self.rest
         self._pos = 0
         self._wait = 0
+        self._is_clean = None
         self._unread = []
         self._unread_size = 0
 
@@ -216,22 +220,18 @@ class Session(ParseStack):
 
     def _scan(self, *, final: bool) -> None:
         """Scan tokens from the buffer until it is used up, the session stops or a token waits."""
+        grammar = self.grammar
+        plans = grammar.plans
+        states = self.states
         buffer = self._buffer
         size = len(buffer)
         while self._pos < size and self.stop is None:
             pos = self._pos
-            plan = self._plan()
-            if (
-                plan.natives
-                and self._natives
-                and (final or size - pos >= NATIVE_MIN_CHARACTERS)
-                and self._scan_native(plan, pos, final=final)
-            ):
+            plan = plans[states[-1]] or grammar.plan(states[-1])
+            if self._text is not None:
+                plan = self._plan_in_text(self._text, plan)
+            if self._natives and plan.natives and self._scan_native(plan, pos, final):
                 continue
-            if plan.text_terminal is not None:
-                if self._scan_free_text(plan, pos, final=final):
-                    continue
-                return
             found = plan.match(buffer, pos) if plan.match is not None else None
             if found is None:
                 if self._scan_other(plan, pos, final=final):
@@ -247,24 +247,25 @@ class Session(ParseStack):
             elif not self._close_outer(start, final=final):
                 return
 
-    def _plan(self) -> StatePlan:
-        """Return how to scan now: as the state says, or on in text that it has gone past."""
+    def _plan_in_text(self, text: Token, plan: StatePlan) -> StatePlan:
+        """Return how to scan after open-ended text, which the parser may have gone past."""
         state = self.states[-1]
-        last = self.last_token
-        if (
-            last is not None
-            and self._facts[last.terminal][1]
-            and last.terminal not in self._table[state]
-            and last.end == self.consumed
-        ):
-            return self.grammar.plan_in_text(state, last.terminal)
-        return self.grammar.plans[state] or self.grammar.plan(state)
+        if text.terminal in self._table[state] or text.end != self.consumed:
+            return plan
+        return self.grammar.plan_in_text(state, text.terminal)
 
-    def _scan_native(self, plan: StatePlan, pos: int, *, final: bool) -> bool:
+    def _scan_native(self, plan: StatePlan, pos: int, final: bool) -> bool:  # noqa: FBT001
         """Try the native scanners of a state; tell whether one took something."""
         buffer = self._buffer
-        start = self.grammar.skip(buffer, pos)
+        if not final and len(buffer) - pos < NATIVE_MIN_CHARACTERS:
+            return False
+        # What starts with neither white space nor a control character is not ignored.
+        start = pos if buffer[pos] > " " else self.grammar.skip(buffer, pos)
         if start == len(buffer):
+            return False
+        if self._is_clean is None:
+            self._is_clean = find_lone_surrogate(buffer, pos) < 0
+        if not self._is_clean:
             return False
         has_failed = start in self._failed_at
         room = self.limits.max_depth - self._depth
@@ -278,14 +279,11 @@ class Session(ParseStack):
                 self._charge_native(start, stopped)
             if not values:
                 continue
-            if find_lone_surrogate(buffer, start, end) >= 0:
-                self._natives = False
-                return False
-            self._shift(terminal, self._base + start, values[0] if is_single else Inline(values))
-            self.last_token = None
+            self.last_token = self._text = None
             self.last_end = self._base + end
             self._has_content = True
             self._pos = end
+            self._shift(terminal, self._base + start, values[0] if is_single else Inline(values))
             return True
         return False
 
@@ -324,7 +322,9 @@ class Session(ParseStack):
             pos = start + 1
 
     def _scan_other(self, plan: StatePlan, pos: int, *, final: bool) -> bool:
-        """Where no terminal matches: skip what is ignored, hold back, close, or stop."""
+        """Where no pattern matches: take free text, skip what is ignored, hold, close, or stop."""
+        if plan.text_terminal is not None:
+            return self._scan_free_text(plan, pos, final=final)
         buffer = self._buffer
         start = self.grammar.skip(buffer, pos)
         if start == len(buffer):
@@ -372,6 +372,7 @@ class Session(ParseStack):
             texts[0] = " " + texts[0]
         self.edits.append(Edit("missing_closer", at, at, "".join(texts)))
         for closer, text in zip(closers, texts, strict=True):
+            self._text = None
             self.last_token = Token(closer, at, at, text)
             self._shift(closer, at, self.last_token)
 
@@ -402,6 +403,7 @@ class Session(ParseStack):
             self._has_content = terminal not in self.grammar.deletable
         token = Token(terminal, start, end, text)
         self.last_token = token
+        self._text = token if is_open_text else None
         self.last_end = end
         self._shift(terminal, start, token)
         return True
