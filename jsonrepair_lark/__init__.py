@@ -12,18 +12,22 @@ from jsonrepair_lark.api import (
 )
 from jsonrepair_lark.errors import GrammarFormatError, GrammarNotFoundError
 from jsonrepair_lark.result import Repair, Result
+from jsonrepair_lark.several import Extraction, extract, split
 
 __all__ = [
+    "Extraction",
     "GrammarFormatError",
     "GrammarNotFoundError",
     "Repair",
     "RepairError",
     "RepairStream",
     "Result",
+    "extract",
     "from_file",
     "load",
     "loads",
     "repair",
     "repair_arguments",
     "repair_json",
+    "split",
 ]

@@ -12,6 +12,7 @@ from typing import IO, Any, Final, Literal, overload
 
 from jsonrepair_lark.grammar import Grammar
 from jsonrepair_lark.lexemes import (
+    OVERLONG,
     find_lone_surrogate,
     has_duplicate_key,
     is_deeper,
@@ -85,7 +86,7 @@ def repair(text: Text, **options: Any) -> Result:
     """
     chosen = DEFAULTS if not options else options_from(options)
     if not isinstance(text, str):
-        decoded = _decoded(text, chosen)
+        decoded = decoded_text(text, chosen)
         if isinstance(decoded, Result):
             return decoded
         text = decoded
@@ -126,22 +127,26 @@ def valid_value(text: str, options: Options) -> Any:
         return MISSING
     if end != len(text) and skip_white_space(text, end) != len(text):
         return MISSING
+    return value if is_allowed(value, text, options) else MISSING
+
+
+def is_allowed(value: Any, text: str, options: Options) -> bool:
+    """Tell whether the options let `value`, which `text` is the valid JSON text of, pass."""
     if not is_plain_ascii(value, text) and find_lone_surrogate(text) >= 0:
-        return MISSING
+        return False
     if is_deeper(value, text, options.max_depth):
-        return MISSING
-    if options is not DEFAULTS and (
-        (options.number_at_end == "reject" and type(value) in (int, float) and end == len(text))
-        or (options.duplicate_keys == "reject" and has_duplicate_key(text))
-    ):
-        return MISSING
-    return value
+        return False
+    if options is DEFAULTS:
+        return True
+    if options.number_at_end == "reject" and type(value) in (int, float) and text[-1:].isalnum():
+        return False
+    return options.duplicate_keys == "last" or not has_duplicate_key(text)
 
 
 _BYTES: Final[tuple[type, ...]] = (bytes, bytearray, memoryview)
 
 
-def _decoded(text: object, options: Options) -> str | Result:
+def decoded_text(text: object, options: Options) -> str | Result:
     """Return the text of bytes, byte order mark included, or a refusal."""
     if text is None:
         return ""
@@ -199,9 +204,12 @@ def repairs_of(edits: list[Edit], text: str) -> tuple[Repair, ...]:
     last: Edit | None = None
     for edit in edits:
         removed = text[edit.start : edit.end]
-        made = Repair(edit.kind, edit.start, removed, edit.replace(removed), text)
-        if edit.replacement is None:
-            made = _trimmed(made, text)
+        inserted = edit.replace(removed)
+        if edit.kind in OVERLONG:
+            n_after = len(os.path.commonprefix((removed[::-1], inserted[::-1])))  # noqa: RUF071 - characters, not folders
+            removed = removed[: len(removed) - n_after]
+            inserted = inserted[: len(inserted) - n_after]
+        made = Repair(edit.kind, edit.start, removed, inserted, text)
         if last is not None and edit.belongs_to(last):
             before = repairs.pop()
             between = text[before.offset + len(before.removed) : made.offset]
@@ -215,21 +223,6 @@ def repairs_of(edits: list[Edit], text: str) -> tuple[Repair, ...]:
         repairs.append(made)
         last = edit
     return tuple(repairs)
-
-
-def _trimmed(repair: Repair, text: str) -> Repair:
-    """Return an edit without what its two sides begin and end with alike."""
-    removed, inserted = repair.removed, repair.inserted
-    n_before = len(os.path.commonprefix((removed, inserted)))  # noqa: RUF071 - characters, not folders
-    removed, inserted = removed[n_before:], inserted[n_before:]
-    n_after = len(os.path.commonprefix((removed[::-1], inserted[::-1])))  # noqa: RUF071 - see above
-    return Repair(
-        repair.kind,
-        repair.offset + n_before,
-        removed[: len(removed) - n_after],
-        inserted[: len(inserted) - n_after],
-        text,
-    )
 
 
 def loads(s: Text, **options: Any) -> Any:

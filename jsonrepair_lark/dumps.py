@@ -83,7 +83,7 @@ def report(result: Result, *, color: bool = False) -> str:
         lines += _repair_lines(repair, color=color)
     if result.rejection is not None:
         lines += _rejection_lines(result, result.rejection, color=color)
-        partial = json.dumps(result.partial, ensure_ascii=True)
+        partial = json.dumps(_shown_value(result.partial))
         lines.append(f"sound so far: {_cut(partial)}")
     return "\n".join(lines) + "\n"
 
@@ -122,7 +122,7 @@ def report_data(result: Result, *, with_text: bool = True) -> dict[str, Any]:
             "kind": rejection.kind,
             "message": rejection.message,
         }
-        data["partial"] = result.partial
+        data["partial"] = _shown_value(result.partial)
     return data
 
 
@@ -172,7 +172,7 @@ def dump(result: Result, *, grammar: str = "json", color: bool = False) -> str:
 
 
 def dump_data(result: Result, *, grammar: str = "json") -> dict[str, Any]:
-    """Return what `dump` shows as data for JSON; a node is a rule with children, or a token."""
+    """Return what `dump` shows as data for JSON; the tree is a list of nodes with their depth."""
     session = _traced(result, Grammar.of(grammar))
     return {
         "tree": _tree_data(tree_of(session)),
@@ -209,19 +209,22 @@ class _More:
         self.text = text
 
 
-def _tree_data(tree: Any) -> Any:
-    """Return a tree as dicts and lists, without recursion."""
-    root: list[Any] = []
-    pending: list[tuple[Any, list[Any]]] = [(tree, root)]
+def _tree_data(tree: Any) -> list[dict[str, Any]]:
+    """Return the nodes of a tree in the order of the text, each with its depth.
+
+    A flat list, because JSON of nested nodes would nest deeper than `json` can write.
+    """
+    nodes: list[dict[str, Any]] = []
+    pending: list[tuple[int, Any]] = [(0, tree)]
     while pending:
-        node, siblings = pending.pop()
+        depth, node = pending.pop()
         if hasattr(node, "children"):
-            children: list[Any] = []
-            siblings.append({"rule": str(node.data), "children": children})
-            pending += [(child, children) for child in reversed(node.children)]
+            nodes.append({"depth": depth, "rule": str(node.data)})
+            pending += [(depth + 1, child) for child in reversed(node.children)]
         elif hasattr(node, "start_pos"):
-            siblings.append(
+            nodes.append(
                 {
+                    "depth": depth,
                     "token": node.type,
                     "text": str(node),
                     "start": node.start_pos,
@@ -229,5 +232,14 @@ def _tree_data(tree: Any) -> Any:
                 }
             )
         else:
-            siblings.append({"value": node})
-    return root[0]
+            nodes.append({"depth": depth, "value": _shown_value(node)})
+    return nodes
+
+
+def _shown_value(value: Any) -> Any:
+    """Return a value that `json` can write, which one that nests too deep is not."""
+    try:
+        json.dumps(value)
+    except RecursionError:
+        return "(nests too deep to show)"
+    return value

@@ -46,6 +46,8 @@ scan_once: Final[Callable[[str, int], tuple[Any, int]]] = getattr(DECODER, "scan
 scan_string: Final[Callable[[str, int, bool], tuple[str, int]]] = getattr(decoder, "scanstring")  # noqa: B009
 
 _WHITE_SPACE: Final = re.compile(r"[ \t\n\r]++").match
+LINE_COUNT_DISCOUNT: Final = 16
+"""An error of the C scanner counts the lines before its place, this much faster than it scans."""
 ASCII_LOOK_CHARACTERS: Final = 128
 """How many characters of text there have to be for one look at a decoded value."""
 
@@ -57,6 +59,7 @@ _ESCAPE: Final = re.compile(
     r"\\(?:u([dD][89abAB]..)(\\u[dD][c-fC-F]..)?|u([dD][c-fC-F]..)|.)", re.DOTALL
 )
 _SURROGATE: Final = re.compile(r"\\u[dD][89a-fA-F]").search
+_LONE: Final = re.compile(r"\\u....|[\ud800-\udfff]")
 _CONTROL: Final = re.compile(r"[\x00-\x1f]")
 
 
@@ -259,16 +262,18 @@ def escape_controls(text: str) -> str:
     return _CONTROL.sub(lambda found: json.dumps(found[0])[1:-1], text)
 
 
-def replacement_character(_lexeme: str) -> str:
-    """Return the escape that stands for a lone surrogate."""
-    return "\\ufffd"
+def replace_surrogates(lexeme: str) -> str:
+    """Return an escaped U+FFFD for each lone surrogate in `lexeme`, escaped or raw."""
+    return _LONE.sub(r"\\ufffd", lexeme)
 
 
 REPLACEMENTS: Final[dict[str, Callable[[str], str]]] = {
     "control_character": escape_controls,
-    "lone_surrogate": replacement_character,
+    "lone_surrogate": replace_surrogates,
 }
 """What a repair puts in place of a lexeme, for kinds whose grammar has no fixed text for it."""
+OVERLONG: Final = frozenset({"control_character"})
+"""The kinds among them whose lexeme goes on after the fault, up to the next token."""
 
 
 def has_duplicate_key(text: str) -> bool:

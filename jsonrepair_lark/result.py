@@ -73,6 +73,8 @@ class Result:
             input once more, token by token.
         input: the text as it was given, bytes decoded.
         options: the options it was repaired under.
+        span: where `input` stands in the text that it is a part of, as start and end; the whole
+            of it unless `split` or `extract` found it.
     """
 
     __slots__ = (
@@ -84,6 +86,7 @@ class Result:
         "options",
         "reason",
         "repairs",
+        "span",
         "status",
         "text",
         "value",
@@ -101,12 +104,14 @@ class Result:
         session: "Session | None" = None,
         rejection: "Rejection | None" = None,
         partial: Any = None,
+        span: tuple[int, int] | None = None,
     ) -> None:
         self.status: Status = status
         self.text = text
         self.value = value
         self.input = source
         self.options = options
+        self.span = (0, len(source)) if span is None else span
         self.repairs = repairs
         self._session = session
         self._rejection = rejection
@@ -164,6 +169,7 @@ class Result:
     def _facts(self) -> tuple[Any, ...]:
         return (
             self.input,
+            self.span,
             self.options,
             self.status,
             self.text,

@@ -15,7 +15,9 @@ TEXT_SUFFIX: Final = "TEXT"
 
 def local_name(name: str) -> str:
     """Return `name` without the prefix that Lark gives to imported rules and terminals."""
-    return name.rsplit("__", 1)[-1]
+    # Lark keeps an underscore in front: `_pairs` of `json` becomes `_json__pairs`.
+    hidden = "_" if name.startswith("_") else ""
+    return hidden + name.removeprefix("_").rsplit("__", 1)[-1]
 
 
 def is_text(terminal: str) -> bool:

@@ -23,7 +23,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from jsonrepair_lark import completion
-from jsonrepair_lark.lexemes import find_lone_surrogate
+from jsonrepair_lark.lexemes import LINE_COUNT_DISCOUNT, find_lone_surrogate
 from jsonrepair_lark.scanner import StatePlan
 from jsonrepair_lark.stack import Edit, Inline, ParseStack, Program, Token
 from jsonrepair_lark.tables import END
@@ -34,8 +34,6 @@ NATIVE_MIN_CHARACTERS: Final = 32
 """Shorter pieces of a stream are not worth a native scanner's set-up."""
 NATIVE_BUDGET_PER_CHARACTER: Final = 8
 """How often, on average, a character may be scanned by native scanners that fail."""
-LINE_COUNT_DISCOUNT: Final = 16
-"""How much faster `str.count` is than the C scanner."""
 HELD_MAX_CHARACTERS: Final = 4096
 HELD_GROWTH: Final = 8
 """A held-back token longer than the first is looked at again when an eighth of it has come."""
@@ -198,6 +196,12 @@ class Session(ParseStack):
             rest = self.rest
             reason, at_end = completion.reason_at(self, rest)
             self.stop = Stop(reason, self.consumed + len(rest) if at_end else self.stop.offset)
+
+    def accept(self) -> None:
+        """Take what a stopped session has read for the whole text; it is complete as it stands."""
+        self.stop = None
+        if self.states[-1] != self._end:
+            self._shift(END, self.last_end, None)
 
     def _take_unread(self) -> None:
         self._native_budget += NATIVE_BUDGET_PER_CHARACTER * self._unread_size
@@ -502,5 +506,5 @@ class Session(ParseStack):
                     self.open_at_end = completion.open_rules(self)
                 self._insert(closers)
                 self.closers = closers if self.stop is None else []
-            if self.stop is None and self.states[-1] != self._end:
-                self._shift(END, self.last_end, None)
+            if self.stop is None:
+                self.accept()

@@ -230,6 +230,6 @@ def _rule_row(rule: "Rule") -> RuleRow:
             if rule.options.keep_all_tokens or not getattr(symbol, "filter_out", False)
         ),
         alias=rule.alias and str(rule.alias),
-        inlined=origin.rsplit("__", 1)[-1].startswith("_"),
+        inlined=origin.startswith("_"),
         expand1=bool(rule.options.expand1),
     )

@@ -15,6 +15,7 @@ from typing import Any, Final
 import pytest
 
 from jsonrepair_lark import Result, repair
+from jsonrepair_lark.dumps import dump
 
 from .support import corpus, laws
 from .support.corpus import Case
@@ -73,6 +74,10 @@ def section_path(_: Case, result: Result) -> str:
     return result.rejection.path if result.rejection else ""
 
 
+def section_tree(_: Case, result: Result) -> str:
+    return dump(result).rstrip("\n")
+
+
 SECTIONS: Final[dict[str, Callable[[Case, Result], str]]] = {
     "text": section_text,
     "repairs": section_repairs,
@@ -80,6 +85,7 @@ SECTIONS: Final[dict[str, Callable[[Case, Result], str]]] = {
     "error": section_error,
     "path": section_path,
     "partial": section_partial,
+    "tree": section_tree,
 }
 
 

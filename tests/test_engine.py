@@ -136,6 +136,12 @@ CLOSED: Final = {
         "begin ending () end",
         ["block", "begin", ["name", "ending"], ["list"], "end"],
     ),
+    # A closer that is a word does not become one with the word before it.
+    "begin a": ("begin a end", ["block", "begin", ["name", "a"], "end"]),
+    "begin a begin b \n": (
+        "begin a begin b end end \n",
+        ["block", "begin", ["name", "a"], ["block", "begin", ["name", "b"], "end"], "end"],
+    ),
     "begin a ()": ("begin a ()end", ["block", "begin", ["name", "a"], ["list"], "end"]),
     "begin a (b, (c \n": (
         "begin a (b, (c))end \n",
@@ -209,6 +215,9 @@ REFUSED: Final = {
     "begin a (b c)": Stop("unexpected_input", 11),
     "begin a ?": Stop("unexpected_input", 8),
     "end": Stop("unexpected_input", 0),
+    "begin a endb": Stop("unexpected_input", 8),
+    "begin a (b endx": Stop("unexpected_input", 11),
+    "begin a () end_ ": Stop("unexpected_input", 11),
     "begin a end begin b end": Stop("concatenated", 12),
     "begin a end ?": Stop("trailing_text", 12),
 }
@@ -232,7 +241,7 @@ def test_what_is_not_certain_is_refused(text: str) -> None:
 
 def test_closers_at_the_end_are_one_edit_after_the_last_token() -> None:
     session = run("begin a begin b (c, (d \n")
-    assert edits(session) == [("missing_closer", 22, 22, "))endend")]
+    assert edits(session) == [("missing_closer", 22, 22, "))end end")]
     assert session.closers == ["RPAR", "RPAR", "END", "END"]
 
 
@@ -359,8 +368,52 @@ def test_a_word_before_a_closer_is_not_an_opener() -> None:
     assert edits(session) == [("missing_closer", 2, 2, "]")]
     assert run("[", program=program).stop == Stop("empty_container", 1)
     refused = run("[a=", program=program)
-    assert refused.stop == Stop("missing_value", 3)
+    assert refused.stop is not None
+    assert refused.stop.offset == 3
     assert run("[a=b", program=program).stop is None
+
+
+# -- imports ---------------------------------------------------------------------------------------
+
+IMPORTING: Final = """
+%import .json (value, WS)
+%ignore WS
+start: OPEN value CLOSE
+OPEN: "<"
+CLOSE: ">"
+"""
+
+
+@pytest.mark.parametrize(
+    "body",
+    ['[1, [], {"a": "b\nc", "d": [2, null]}]', "[1, 2,]", '{"a": {"b": [true, {"c": 1.5', '"x"'],
+)
+@pytest.mark.parametrize("natives", [False, True])
+def test_imported_rules_are_those_of_their_grammar(body: str, *, natives: bool) -> None:
+    program = tree_program(Grammar("importing", tables.build(IMPORTING, "importing")))
+    limits: dict[str, Any] = {"allowed": SAFE, "natives": natives}
+    alone = run(body, program=tree_program(Grammar.of("json")), **limits)
+    session = run(f"<{body}>", program=program, **limits)
+    assert session.stop is None
+    assert plain(tree_of(session)) == ["start", "<", *plain(tree_of(alone))[1:], ">"]
+    assert edits(session) == [
+        (kind, start + 1, end + 1, replacement) for kind, start, end, replacement in edits(alone)
+    ]
+
+
+def test_open_imported_rules_have_their_own_names() -> None:
+    program = tree_program(Grammar("importing", tables.build(IMPORTING, "importing")))
+    session = run('<[1, {"a": [2, ', program=program, natives=False)
+    assert session.stop == Stop("dangling_comma", 15)
+    names = [rule.rule for rule in open_rules(session)]
+    assert [name for name in names if not name.startswith("_")] == [
+        "start",
+        "array",
+        "object",
+        "pair",
+        "array",
+    ]
+    assert set(names) <= {"start", "array", "object", "pair", "_items", "_pairs"}
 
 
 # -- pieces ----------------------------------------------------------------------------------------
@@ -404,7 +457,9 @@ def test_any_text_gives_a_result_whatever_its_pieces(text: str, chance: random.R
         assert session.stop.reason
         assert 0 <= session.stop.offset <= len(text)
     else:
-        assert set(edit[0] for edit in edits(session)) <= TOY_KINDS
+        assert {edit[0] for edit in edits(session)} <= TOY_KINDS
+        again = run(repaired(text, session))
+        assert (again.stop, again.edits) == (None, [])
 
 
 # -- Lark's tables, by hand ------------------------------------------------------------------------
@@ -660,11 +715,12 @@ def test_the_example_of_a_grammar_is_taken_as_it_is(name: str) -> None:
 @pytest.mark.parametrize("name", registry.names())
 def test_visible_rules_are_those_of_the_contract(name: str) -> None:
     made = tables.build(registry.read(name), name)
-    # What Lark makes of `x*` and of templates begins with an underscore as well.
-    visible = {row.origin.rsplit("__", 1)[-1] for row in made.rules if not row.inlined}
-    helpers = {
-        row.origin.rsplit("__", 1)[-1] for row in made.rules if row.expand1 and not row.inlined
+    # Lark puts the underscore of an imported rule before the prefix, and one before what it makes
+    # of `x*` and of templates.
+    visible = {
+        row.origin.rsplit("__", 1)[-1] for row in made.rules if not row.origin.startswith("_")
     }
+    helpers = {row.origin.rsplit("__", 1)[-1] for row in made.rules if row.expand1}
     unknown = visible - helpers - CONTRACT
     assert not unknown, f"{name}.lark: {sorted(unknown)}: begin helper rules with `_` or `?`"
 

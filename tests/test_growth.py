@@ -10,6 +10,7 @@ import gc
 import sys
 import tracemalloc
 from collections.abc import Callable
+from functools import partial
 from time import process_time
 from typing import Any, Final, NamedTuple
 
@@ -19,11 +20,12 @@ from jsonrepair_lark import RepairStream, Result, repair
 
 MILLION: Final = 1_000_000
 FLOOR: Final = 0.02  # seconds: below it, a measurement says more about the clock
-BUDGET: Final = 0.2  # seconds for the smaller of the two texts, so that all cases stay affordable
+BUDGET: Final = 0.15  # seconds for the smaller of the two texts, so that all cases stay affordable
 MOST_GROWTH: Final = 2.6
 MOST_BYTES_A_CHARACTER: Final = 60
 DELTA: Final = 4  # characters
-N_TRIES: Final = 10
+N_TRIES: Final = 4
+N_DOUBLINGS: Final = 3
 
 
 class Hostile(NamedTuple):
@@ -164,14 +166,20 @@ def measurable_size(
 def check_growth(read: Read, case: Hostile, most: int) -> None:
     read(case.build(1000), case.options)  # whatever is loaded on first need
     n, first = measurable_size(read, case, most // 2)
-    second = cost(read, case, 2 * n)
-    for _ in range(N_TRIES):
-        if second < FLOOR or second / first < MOST_GROWTH:
-            return
-        # Other processes only ever add to a measurement: the least of several is the best.
-        first = min(first, cost(read, case, n))
-        second = min(second, cost(read, case, 2 * n))
-    pytest.fail(f"{2 * n} units cost {second:.3f} s, {n} units {first:.3f} s")
+    tried = []
+    for _ in range(N_DOUBLINGS):
+        second = cost(read, case, 2 * n)
+        for _ in range(N_TRIES):
+            if second < FLOOR or second / first < MOST_GROWTH:
+                return
+            # Other processes only ever add to a measurement: the least of several is the best.
+            first = min(first, cost(read, case, n))
+            second = min(second, cost(read, case, 2 * n))
+        tried.append(f"{n} units {first:.3f} s, {2 * n} units {second:.3f} s")
+        # On a busy machine a short run can be lucky again and again, a longer one never. What is
+        # quadratic shows all the more when everything is doubled once more.
+        n, first = 2 * n, second
+    pytest.fail("; ".join(tried))
 
 
 @each
@@ -266,11 +274,10 @@ def test_cost_of_a_fault_does_not_depend_on_what_is_around_it(
     padding = getattr(PLACES[place], pad)
     unit_deltas = [unit[at : at + DELTA] for at in range(0, len(unit), DELTA)]
     for few in ([unit * N_UNITS], unit_deltas * N_UNITS):
+        many = few * 3
         alone = [head, *few, *few, tail]
-        before = [[head, padding, *few * n, tail] for n in (1, 3)]
-        check_pad(*before, alone, options)
-        after = [[head, *few * n, padding, tail] for n in (1, 3)]
-        check_pad(*after, alone, options)
+        check_pad([head, padding, *few, tail], [head, padding, *many, tail], alone, options)
+        check_pad([head, *few, padding, tail], [head, *many, padding, tail], alone, options)
 
 
 def check_pad(few: list[str], many: list[str], alone: list[str], options: dict[str, Any]) -> None:
@@ -282,7 +289,7 @@ def check_pad(few: list[str], many: list[str], alone: list[str], options: dict[s
     best = dict.fromkeys(("few", "many", "alone"), float("inf"))
     for _ in range(N_TRIES):
         for name, pieces in (("few", few), ("many", many), ("alone", alone)):
-            spent = seconds(lambda pieces=pieces: read_pieces(pieces, options))
+            spent = seconds(partial(read_pieces, pieces, options))
             best[name] = min(best[name], spent)
         if best["many"] < best["few"] + 2 * best["alone"] + SLACK:
             return
