@@ -50,6 +50,7 @@ class RepairError(json.JSONDecodeError):
         if rejection is not None and rejection.reason == "invalid_encoding":
             # The place is one of bytes, not of the text.
             self.lineno, self.colno = rejection.line, rejection.column
+            self.args = (str(rejection),)
         self.result = result
 
     def __reduce__(self) -> tuple[type["RepairError"], tuple[Result]]:

@@ -26,7 +26,7 @@ from typing import Any, Final
 from jsonrepair_lark import tables
 from jsonrepair_lark.errors import GrammarFormatError
 from jsonrepair_lark.lexemes import NATIVES, REPLACEMENTS
-from jsonrepair_lark.scanner import StatePlan, is_text, local_name, pattern_of
+from jsonrepair_lark.scanner import StatePlan, is_text, is_word, local_name, pattern_of
 from jsonrepair_lark.tables import RuleRow, Tables, TerminalRow
 
 REPAIR_PREFIX: Final = "repair_"
@@ -282,6 +282,11 @@ class Grammar:
         )
 
     @cached_property
+    def has_word_closers(self) -> bool:
+        """Whether some closer is a word, which must not run into the one before it."""
+        return any(is_word(text[:1]) for text in self.closer_texts)
+
+    @cached_property
     def closer_texts(self) -> tuple[str, ...]:
         """The fixed texts of the closers."""
         return tuple(sorted(self.fixed(closer) for closer in self.closers))
@@ -292,8 +297,14 @@ class Grammar:
 
     def closers_at(self, text: str, pos: int) -> list[str]:
         """Return the closers that stand at `text[pos:]`, the longest first."""
-        found = [c for c in sorted(self.closers) if text.startswith(self.fixed(c), pos)]
-        return sorted(found, key=lambda closer: -len(self.fixed(closer)))
+        found = []
+        for closer in sorted(self.closers):
+            fixed = self.fixed_texts[closer]
+            if text.startswith(fixed, pos):
+                end = pos + len(fixed)
+                if not (is_word(fixed) and is_word(text[end : end + 1])):
+                    found.append(closer)
+        return sorted(found, key=lambda closer: -len(self.fixed_texts[closer]))
 
     @cached_property
     def any_terminal(self) -> re.Pattern[str]:

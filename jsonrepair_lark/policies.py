@@ -182,7 +182,7 @@ def options_from(given: dict[str, Any]) -> Options:
     try:
         if isinstance(profile, Collection) and not isinstance(profile, str):
             given = {**given, "profile": frozenset(profile)}
-        return _made(tuple(sorted(given.items())))
+        return _made(tuple((name, type(given[name]), given[name]) for name in sorted(given)))
     except TypeError as error:
         # An unhashable value is a wrong one; let the checks name it.
         if "unhashable" in str(error):
@@ -190,6 +190,7 @@ def options_from(given: dict[str, Any]) -> Options:
         raise
 
 
-@lru_cache(maxsize=64, typed=True)
-def _made(given: tuple[tuple[str, Any], ...]) -> Options:
-    return Options(**dict(given))
+@lru_cache(maxsize=64)
+def _made(given: tuple[tuple[str, type, Any], ...]) -> Options:
+    # The types are in the key, since True and 1.0 are equal to 1.
+    return Options(**{name: value for name, _, value in given})

@@ -30,6 +30,19 @@ def is_word(fixed: str) -> bool:
     return fixed[-1:].isalnum() or fixed[-1:] == "_"
 
 
+def joined(before: str, texts: list[str]) -> str:
+    """Return fixed texts in a row that come after `before`, with spaces to keep words apart.
+
+    Where nothing is known of what comes before, a word gets its space.
+    """
+    pieces = [before or "_"]
+    for text in texts:
+        if is_word(pieces[-1]) and is_word(text[:1]):
+            pieces.append(" ")
+        pieces.append(text)
+    return "".join(pieces[1:])
+
+
 def pattern_of(row: TerminalRow) -> str:
     """Return the regular expression of a terminal; a word ends where it ends."""
     if row.fixed is not None and is_word(row.fixed):

@@ -24,7 +24,7 @@ from typing import Any, Final
 
 from jsonrepair_lark import completion
 from jsonrepair_lark.lexemes import LINE_COUNT_DISCOUNT, find_lone_surrogate
-from jsonrepair_lark.scanner import StatePlan
+from jsonrepair_lark.scanner import StatePlan, is_word, joined
 from jsonrepair_lark.stack import Edit, Inline, ParseStack, Program, Token
 from jsonrepair_lark.tables import END
 
@@ -344,7 +344,7 @@ class Session(ParseStack):
         buffer = self._buffer
         rest = len(buffer) - start
         if not final and any(
-            len(text) > rest and text.startswith(buffer[start:])
+            len(text) >= rest + (not is_word(text)) and text.startswith(buffer[start:])
             for text in self.grammar.closer_texts
         ):
             self._hold(start)
@@ -352,7 +352,7 @@ class Session(ParseStack):
         self._pos = start
         for closer in self.grammar.closers_at(buffer, start):
             inner = completion.closers_before(self, closer)
-            if inner is None:
+            if not inner:
                 continue
             self._insert(inner)
             if self.stop is None:
@@ -371,12 +371,11 @@ class Session(ParseStack):
         at = self.last_end
         texts = [self.grammar.fixed_texts[closer] for closer in closers]
         last = self.last_token
-        if texts[0][0].isalnum() and (last is None or last.source[-1:].isalnum()):
-            # Two words need something between them.
-            texts[0] = " " + texts[0]
-        self.edits.append(Edit("missing_closer", at, at, "".join(texts)))
+        self.edits.append(
+            Edit("missing_closer", at, at, joined(last.source if last else "", texts))
+        )
+        self._text = None
         for closer, text in zip(closers, texts, strict=True):
-            self._text = None
             self.last_token = Token(closer, at, at, text)
             self._shift(closer, at, self.last_token)
 

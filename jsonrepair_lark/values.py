@@ -75,7 +75,14 @@ class KeyCheck:
 
     def __init__(self, grammar: Grammar) -> None:
         self._closed: list[_Located] = []
-        makers = {**_MAKERS, "string": self._string, "object": self._object}
+        makers: dict[str, Action] = {
+            **_MAKERS,
+            "array": _plain_list,
+            "object": self._object,
+            "pair": lambda children: (children[0], _plain(children[1])),
+            "start": lambda children: _plain(children[0]),
+            "string": self._string,
+        }
         self.program = Program(grammar, actions_for(grammar, makers.__getitem__, _repaired))
 
     def first(self, session: Session) -> tuple[int, str] | None:
@@ -94,7 +101,20 @@ class KeyCheck:
 
     def _object(self, pairs: list[tuple[_Located, Any]]) -> dict[str, Any]:
         self._closed += _repeated(pairs)
-        return dict(pairs)
+        return _plain_dict(pairs)
+
+
+def _plain(value: Any) -> Any:
+    """Return a value without the place of a string in it."""
+    return str(value) if type(value) is _Located else value
+
+
+def _plain_list(children: Iterable[Any]) -> list[Any]:
+    return [_plain(child) for child in children]
+
+
+def _plain_dict(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
+    return {_plain(key): value for key, value in pairs}
 
 
 def _repeated(pairs: Iterable[tuple[_Located, Any]]) -> list[_Located]:
@@ -140,9 +160,9 @@ def _partial(rule: str, children: list[Any]) -> Any:
     if rule.startswith("_"):
         return Inline(children)
     if rule == "array":
-        return flattened(children)
+        return _plain_list(flattened(children))
     if rule == "object":
-        return dict(flattened(children))
+        return _plain_dict(flattened(children))
     if rule == "pair":
         return tuple(children) if len(children) == 2 else MISSING  # noqa: PLR2004 - key and value
     if rule == "start":

@@ -14,7 +14,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import jsonrepair_lark
 from jsonrepair_lark import (
     Repair,
     RepairError,
@@ -464,6 +463,13 @@ def test_wrong_options_are_refused_whatever_the_text(
     assert not isinstance(caught.value, RepairError)
 
 
+def test_wrong_options_are_refused_although_equal_ones_were_taken() -> None:
+    assert outcome("[1]", max_depth=1) == [1]
+    for wrong in (True, 1.0):
+        with pytest.raises(TypeError, match=type(wrong).__name__):
+            repair("[1]", max_depth=wrong)
+
+
 FAULTS: Final = {
     "missing_closer": ("[1", [1]),
     "excess_closer": ("[1]]", [1]),
@@ -900,20 +906,3 @@ def test_what_a_stream_shows_is_not_taken_back() -> None:
     stream.feed('{"a": 1, "a": 2, ')
     assert stream.value == {"a": 1}
     assert stream.finish().partial == {"a": 1}
-
-
-def test_there_is_no_other_public_name() -> None:
-    assert sorted(jsonrepair_lark.__all__) == [
-        "GrammarFormatError",
-        "GrammarNotFoundError",
-        "Repair",
-        "RepairError",
-        "RepairStream",
-        "Result",
-        "from_file",
-        "load",
-        "loads",
-        "repair",
-        "repair_arguments",
-        "repair_json",
-    ]
