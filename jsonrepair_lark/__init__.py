@@ -10,11 +10,13 @@ from jsonrepair_lark.api import (
     repair_arguments,
     repair_json,
 )
+from jsonrepair_lark.coercion import Coercion, coerce
 from jsonrepair_lark.errors import GrammarFormatError, GrammarNotFoundError
 from jsonrepair_lark.result import Repair, Result
 from jsonrepair_lark.several import Extraction, extract, split
 
 __all__ = [
+    "Coercion",
     "Extraction",
     "GrammarFormatError",
     "GrammarNotFoundError",
@@ -22,6 +24,7 @@ __all__ = [
     "RepairError",
     "RepairStream",
     "Result",
+    "coerce",
     "extract",
     "from_file",
     "load",

@@ -1,6 +1,6 @@
 """Makes Python values from the rules of JSON that every grammar shares, whole or partial.
 
-The names are the contract: `object array pair string number true false null`. A value is made
+The names are the contract: `object array pair string python_string number true false null`. A value is made
 when its rule is reduced, so that what is there can be had at any time, and the rules that are
 still open tell the path to what is missing.
 """
@@ -32,11 +32,19 @@ def _first(children: list[Any]) -> Any:
     return children[0]
 
 
+def _python_string(children: list[Any]) -> str:
+    import ast
+
+    # The terminal takes only what Python reads without a warning.
+    return str(ast.literal_eval(children[0].source))
+
+
 _MAKERS: Final[dict[str, Action]] = {
     "array": list,
     "object": dict,
     "pair": tuple,
     "string": _string,
+    "python_string": _python_string,
     "number": lambda children: decode_number(children[0].source),
     "true": lambda _children: True,
     "false": lambda _children: False,

@@ -1,0 +1,351 @@
+"""Brings values to the types of a JSON Schema, without loss.
+
+A value that fits is never touched. Text is read as JSON first, then as one of the words for
+booleans; an integer never passes through a float. What can't be brought over exactly, or in more
+than one way, stays as it is.
+
+Read: `type` (also a list), `properties`, `patternProperties`, `additionalProperties`, `items`,
+`prefixItems`, `enum`, `const`, `anyOf`, `oneOf`, `allOf`, `required`, local `$ref`. Source: JSON
+Schema 2020-12, https://json-schema.org/draft/2020-12.
+"""
+
+import re
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import cache
+from typing import Any, Final
+
+from jsonrepair_lark.api import repair, valid_value
+from jsonrepair_lark.grammar import Grammar
+from jsonrepair_lark.lexemes import is_float
+from jsonrepair_lark.policies import DEFAULTS, Options
+from jsonrepair_lark.session import Session
+from jsonrepair_lark.stack import Program
+from jsonrepair_lark.values import MISSING, member, value_program
+
+Schema = Mapping[str, Any] | bool
+
+LEVELS_MAX: Final = 100
+"""Values nested deeper, and chains of references longer than this, stay as they are."""
+EXACT_FLOAT_MAX: Final = 2**53
+"""Integers up to this size have a float of their own."""
+
+BOOLEAN_WORDS: Final = {
+    "true": True,
+    "1": True,
+    "yes": True,
+    "on": True,
+    "false": False,
+    "0": False,
+    "no": False,
+    "off": False,
+}
+_NUMBER: Final = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?").fullmatch
+_WHITE_SPACE: Final = " \t\n\r"
+
+_IS_OF_TYPE: Final[dict[str, Callable[[Any], bool]]] = {
+    "string": lambda value: isinstance(value, str),
+    "integer": lambda value: type(value) is int,
+    "number": lambda value: type(value) in (int, float),
+    "boolean": lambda value: isinstance(value, bool),
+    "null": lambda value: value is None,
+    "array": lambda value: isinstance(value, list),
+    "object": lambda value: isinstance(value, dict),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Coercion:
+    """One change of a value.
+
+    Attributes:
+        path: where, such as `$.items[0].n`.
+        before: the value as it was.
+        after: the value that the schema's type asks for.
+    """
+
+    path: str
+    before: Any
+    after: Any
+
+
+def coerce(value: Any, schema: Schema, changes: list[Coercion] | None = None) -> Any:
+    """Return `value` with the types that a JSON Schema asks for, where that loses nothing.
+
+    Args:
+        value: what `json.loads` could return; not changed.
+        schema: a JSON Schema as a mapping, or a boolean.
+        changes: each change is appended to it, in the order of the value.
+
+    Returns:
+        The value itself where nothing changes, else a copy of the containers around a change.
+    """
+    coercer = _Coercer(schema)
+    coerced = coercer.coerce(value, schema, "$", 0)
+    if changes is not None:
+        changes += coercer.changes
+    return coerced
+
+
+class _Coercer:
+    """Coerces one value; keeps the changes and the root that references start from."""
+
+    def __init__(self, root: Schema) -> None:
+        self._root = root
+        self.changes: list[Coercion] = []
+
+    def coerce(self, value: Any, schema: Any, path: str, level: int) -> Any:
+        if not isinstance(schema, Mapping) or level > LEVELS_MAX:
+            return value
+        level += 1
+        if "$ref" in schema:
+            value = self.coerce(value, self._resolve(schema["$ref"]), path, level)
+        for part in _parts(schema, "allOf"):
+            value = self.coerce(value, part, path, level)
+        value = self._coerce_to_listed(value, schema, path)
+        value = self._coerce_to_types(value, schema, path)
+        for keyword in ("anyOf", "oneOf"):
+            value = self._coerce_to_some(value, _parts(schema, keyword), path, level)
+        if isinstance(value, dict):
+            return self._coerce_object(value, schema, path, level)
+        if isinstance(value, list):
+            return self._coerce_array(value, schema, path, level)
+        return value
+
+    def _changed(self, before: Any, after: Any, path: str) -> Any:
+        self.changes.append(Coercion(path, before, after))
+        return after
+
+    def _coerce_to_types(self, value: Any, schema: Mapping[str, Any], path: str) -> Any:
+        types = _types(schema)
+        if not types or _has_type(value, types):
+            return value
+        after = _converted(value, types)
+        return value if after is MISSING else self._changed(value, after, path)
+
+    def _coerce_to_listed(self, value: Any, schema: Mapping[str, Any], path: str) -> Any:
+        listed = [schema["const"]] if "const" in schema else schema.get("enum")
+        if not isinstance(listed, list) or any(_is_same(value, item) for item in listed):
+            return value
+        kinds = [name for name, is_of in _IS_OF_TYPE.items() if any(map(is_of, listed))]
+        after = _converted(value, kinds)
+        if after is MISSING or not any(_is_same(after, item) for item in listed):
+            return value
+        return self._changed(value, after, path)
+
+    def _coerce_to_some(self, value: Any, parts: list[Any], path: str, level: int) -> Any:
+        """Coerce to the one alternative that a value can be brought to."""
+        if not parts or any(self.fits(value, part, level) for part in parts):
+            return value
+        outcomes: list[tuple[Any, list[Coercion]]] = []
+        for part in parts:
+            before = self.changes
+            self.changes = []
+            after = self.coerce(value, part, path, level)
+            if self.changes and self.fits(after, part, level):
+                outcomes.append((after, self.changes))
+            self.changes = before
+        if not outcomes:
+            return value
+        after, changes = outcomes[0]
+        if isinstance(value, str):
+            # Text that reads as JSON is that before it is a word.
+            as_json = _read_json(value)
+            after, changes = next((o for o in outcomes if _is_same(o[0], as_json)), outcomes[0])
+        elif any(not _is_same(after, other) for other, _ in outcomes):
+            return value
+        self.changes += changes
+        return after
+
+    def _coerce_object(
+        self, value: dict[str, Any], schema: Mapping[str, Any], path: str, level: int
+    ) -> dict[str, Any]:
+        after = value
+        for key, item in value.items():
+            for part in _schemas_of_key(schema, key):
+                changed = self.coerce(item, part, path + member(key), level)
+                if changed is not item:
+                    after = dict(value) if after is value else after
+                    after[key] = item = changed
+        return after
+
+    def _coerce_array(
+        self, value: list[Any], schema: Mapping[str, Any], path: str, level: int
+    ) -> list[Any]:
+        after = value
+        for index, item in enumerate(value):
+            changed = self.coerce(item, _schema_of_item(schema, index), f"{path}[{index}]", level)
+            if changed is not item:
+                after = list(value) if after is value else after
+                after[index] = changed
+        return after
+
+    def fits(self, value: Any, schema: Any, level: int = 0) -> bool:
+        """Tell whether a value has what the keywords that are read ask for."""
+        if not isinstance(schema, Mapping) or level > LEVELS_MAX:
+            return schema is not False
+        level += 1
+        if "$ref" in schema and not self.fits(value, self._resolve(schema["$ref"]), level):
+            return False
+        types = _types(schema)
+        if types and not _has_type(value, types):
+            return False
+        listed = [schema["const"]] if "const" in schema else schema.get("enum")
+        if isinstance(listed, list) and not any(_is_same(value, item) for item in listed):
+            return False
+        for keyword, quantifier in (("allOf", all), ("anyOf", any), ("oneOf", any)):
+            parts = _parts(schema, keyword)
+            if parts and not quantifier(self.fits(value, part, level) for part in parts):
+                return False
+        return self._children_fit(value, schema, level)
+
+    def _children_fit(self, value: Any, schema: Mapping[str, Any], level: int) -> bool:
+        if isinstance(value, dict):
+            required = schema.get("required")
+            if isinstance(required, list) and any(key not in value for key in required):
+                return False
+            return all(
+                self.fits(item, part, level)
+                for key, item in value.items()
+                for part in _schemas_of_key(schema, key)
+            )
+        if isinstance(value, list):
+            return all(
+                self.fits(item, _schema_of_item(schema, index), level)
+                for index, item in enumerate(value)
+            )
+        return True
+
+    def _resolve(self, reference: Any) -> Any:
+        """Return the schema that a local reference (RFC 6901) names; True if there is none."""
+        if not isinstance(reference, str) or not reference.startswith("#"):
+            return True
+        target: Any = self._root
+        for step in reference[1:].split("/")[1:]:
+            key = step.replace("~1", "/").replace("~0", "~")
+            if isinstance(target, Mapping) and key in target:
+                target = target[key]
+            elif isinstance(target, list) and key.isdecimal() and int(key) < len(target):
+                target = target[int(key)]
+            else:
+                return True
+        return target
+
+
+def _parts(schema: Mapping[str, Any], keyword: str) -> list[Any]:
+    parts = schema.get(keyword)
+    return parts if isinstance(parts, list) else []
+
+
+def _types(schema: Mapping[str, Any]) -> list[str]:
+    types = schema.get("type")
+    listed = types if isinstance(types, list) else [types]
+    return [name for name in listed if isinstance(name, str) and name in _IS_OF_TYPE]
+
+
+def _has_type(value: Any, types: list[str]) -> bool:
+    return any(_IS_OF_TYPE[name](value) for name in types)
+
+
+def _schemas_of_key(schema: Mapping[str, Any], key: str) -> list[Any]:
+    """Return the schemas that apply to the value of a key."""
+    found = []
+    properties = schema.get("properties")
+    if isinstance(properties, Mapping) and key in properties:
+        found.append(properties[key])
+    patterns = schema.get("patternProperties")
+    if isinstance(patterns, Mapping):
+        found += [part for pattern, part in patterns.items() if _is_found(pattern, key)]
+    if not found and "additionalProperties" in schema:
+        found.append(schema["additionalProperties"])
+    return found
+
+
+@cache
+def _is_found(pattern: str, key: str) -> bool:
+    try:
+        return re.search(pattern, key) is not None
+    except re.error:
+        return False
+
+
+def _schema_of_item(schema: Mapping[str, Any], index: int) -> Any:
+    """Return the schema of a list's item; a list of `items` is an older draft's `prefixItems`."""
+    items = schema.get("items")
+    prefix = schema.get("prefixItems", items)
+    if isinstance(prefix, list):
+        if index < len(prefix):
+            return prefix[index]
+        return schema.get("additionalItems", True) if prefix is items else items
+    return items
+
+
+def _is_same(value: Any, other: Any) -> bool:
+    """Tell JSON equality: 1 is 1.0, but True is not 1."""
+    if isinstance(value, bool) or isinstance(other, bool):
+        return value is other
+    if isinstance(value, dict) and isinstance(other, dict):
+        return value.keys() == other.keys() and all(_is_same(value[k], other[k]) for k in value)
+    if isinstance(value, list) and isinstance(other, list):
+        return len(value) == len(other) and all(map(_is_same, value, other))
+    return bool(value == other)
+
+
+def _converted(value: Any, types: list[str]) -> Any:
+    """Return a value of one of the types that says exactly what `value` does, or `MISSING`."""
+    if isinstance(value, str):
+        return MISSING if "string" in types else _text_converted(value.strip(_WHITE_SPACE), types)
+    if "integer" in types and isinstance(value, float) and value.is_integer():
+        return int(value) if abs(value) <= EXACT_FLOAT_MAX else MISSING
+    if "boolean" in types and type(value) is int and value in (0, 1):
+        return value == 1
+    return MISSING
+
+
+def _text_converted(text: str, types: list[str]) -> Any:
+    as_json = _read_json(text)
+    if as_json is not MISSING and _has_type(as_json, types):
+        return as_json
+    if "integer" in types and _NUMBER(text) and is_float(text):
+        return _integer(text)
+    if "boolean" in types and text.casefold() in BOOLEAN_WORDS:
+        return BOOLEAN_WORDS[text.casefold()]
+    if text[:1] in ("[", "{", "("):
+        container = _read_container(text)
+        if container is not MISSING and _has_type(container, types):
+            return container
+    return MISSING
+
+
+def _integer(text: str) -> Any:
+    """Return the integer that a number with a fraction or an exponent is, or `MISSING`."""
+    number = Decimal(text)
+    limit = sys.get_int_max_str_digits() or sys.maxsize
+    if number == 0:
+        return 0
+    # A million digits may take six characters to write.
+    if number.adjusted() >= limit or number != number.to_integral_value():
+        return MISSING
+    return int(number)
+
+
+def _read_json(text: str) -> Any:
+    """Return the value of valid JSON text, or `MISSING`."""
+    return valid_value(text, DEFAULTS)
+
+
+def _read_container(text: str) -> Any:
+    """Return the list or dict that text is in JSON with faults, or as a Python literal."""
+    result = repair(text)
+    if result.status != "rejected":
+        return result.value
+    session = Session(_python_literals(), Options(profile="strict").limits)
+    session.finish(text)
+    return MISSING if session.stop is not None else session.values[-1]
+
+
+@cache
+def _python_literals() -> Program:
+    return value_program(Grammar.of("python_literal"))
