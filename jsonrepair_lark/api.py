@@ -96,14 +96,14 @@ def repair(text: Text, **options: Any) -> Result:
         return Result("valid", text, value, text, chosen)
     if chosen.duplicate_keys == "reject":
         return _checked_repair(text, chosen)
-    session = Session(_program(), chosen.limits, failed_at=skip_white_space(text, 0))
+    session = Session(json_program(), chosen.limits, failed_at=skip_white_space(text, 0))
     session.finish(text)
     return result_of(session, text, chosen)
 
 
 def _checked_repair(text: str, options: Options) -> Result:
     """Repair text whose repeated keys are refused."""
-    check = KeyCheck(_program().grammar)
+    check = KeyCheck(json_program().grammar)
     session = Session(check.program, options.limits)
     session.finish(text)
     duplicate = check.first(session)
@@ -114,7 +114,7 @@ def _checked_repair(text: str, options: Options) -> Result:
 
 def _before_duplicate(text: str, options: Options, offset: int, key: str) -> Session:
     """Return a session that has stopped at a repeated key: what stands before it is sound."""
-    session = Session(_program(), options.limits)
+    session = Session(json_program(), options.limits)
     session.finish(text[:offset])
     session.stop = Stop("duplicate_key", offset, key=key)
     return session
@@ -183,7 +183,8 @@ def _encoding(data: bytes) -> str:
 
 
 @cache
-def _program() -> Program:
+def json_program() -> Program:
+    """Return the program that reads JSON, made once per process."""
     return value_program(Grammar.of(JSON))
 
 
@@ -342,8 +343,8 @@ class RepairStream:
         self._options = options_from(options)
         self._check: KeyCheck | None = None
         if self._options.duplicate_keys == "reject":
-            self._check = KeyCheck(_program().grammar)
-        program = self._check.program if self._check else _program()
+            self._check = KeyCheck(json_program().grammar)
+        program = self._check.program if self._check else json_program()
         self._session = Session(program, self._options.limits)
         self._pieces: list[str] = []
         self._result: Result | None = None

@@ -164,11 +164,12 @@ class _Coercer:
     ) -> dict[str, Any]:
         after = value
         for key, item in value.items():
+            changed = item
             for part in _schemas_of_key(schema, key):
-                changed = self.coerce(item, part, path + member(key), level)
-                if changed is not item:
-                    after = dict(value) if after is value else after
-                    after[key] = item = changed
+                changed = self.coerce(changed, part, path + member(key), level)
+            if changed is not item:
+                after = dict(value) if after is value else after
+                after[key] = changed
         return after
 
     def _coerce_array(

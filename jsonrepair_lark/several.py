@@ -14,7 +14,7 @@ from functools import cache
 from typing import Any, Final
 
 from jsonrepair_lark import completion
-from jsonrepair_lark.api import JSON, Text, decoded_text, is_allowed, repair, result_of
+from jsonrepair_lark.api import Text, decoded_text, is_allowed, json_program, repair, result_of
 from jsonrepair_lark.grammar import Grammar
 from jsonrepair_lark.lexemes import LINE_COUNT_DISCOUNT, scan_once, skip_white_space
 from jsonrepair_lark.policies import Options, options_from
@@ -50,8 +50,8 @@ _OPENER: Final = re.compile(r"[\[{]")
 
 
 @cache
-def _program(name: str) -> Program:
-    return value_program(Grammar.of(name))
+def _enclosed_program() -> Program:
+    return value_program(Grammar.of(ENCLOSED))
 
 
 class _Scout:
@@ -137,7 +137,7 @@ def _values_side_by_side(text: str, options: Options) -> Iterator[Result]:
             yield valid
             pos = skip_white_space(text, valid.span[1])
             continue
-        session = _read(_program(JSON), options.limits, text, pos)
+        session = _read(json_program(), options.limits, text, pos)
         stop = session.stop
         if stop is None or not _has_value(session):
             rest = repair(text[pos:], **options.given)
@@ -231,7 +231,7 @@ def _values_in_noise(text: str, options: Options) -> Iterator[Result]:
             yield valid
             pos = valid.span[1]
             continue
-        session = _read(_program(ENCLOSED), limits, text, start)
+        session = _read(_enclosed_program(), limits, text, start)
         if _has_value(session):
             pos = start + session.last_end
             yield _accepted(text, start, pos, session, options)

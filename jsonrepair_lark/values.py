@@ -1,8 +1,8 @@
 """Makes Python values from the rules of JSON that every grammar shares, whole or partial.
 
-The names are the contract: `object array pair string python_string number true false null`. A value is made
-when its rule is reduced, so that what is there can be had at any time, and the rules that are
-still open tell the path to what is missing.
+The names are the contract: `object array pair string python_string number true false null`. A value
+is made when its rule is reduced, so that what is there can be had at any time, and the rules that
+are still open tell the path to what is missing.
 """
 
 import json
