@@ -11,9 +11,9 @@ from jsonrepair_lark.api import (
     repair_json,
 )
 from jsonrepair_lark.assembler import ArgumentAssembler, AssembledCall
-from jsonrepair_lark.coercion import Coercion, coerce
+from jsonrepair_lark.coercion import coerce
 from jsonrepair_lark.errors import GrammarFormatError, GrammarNotFoundError
-from jsonrepair_lark.result import Repair, Result
+from jsonrepair_lark.result import Coercion, Repair, Result
 from jsonrepair_lark.several import Extraction, extract, split
 
 __all__ = [

@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from jsonrepair_lark import completion
-from jsonrepair_lark.api import json_program, repair, result_of
 from jsonrepair_lark.policies import CUT, Options, options_from
+from jsonrepair_lark.reader import json_program, read, result_of
 from jsonrepair_lark.result import Result
 from jsonrepair_lark.session import Session
 from jsonrepair_lark.tables import END
@@ -99,7 +99,7 @@ class _Slot:
 
     def _result(self, session: Session, part: str) -> Result:
         if self._options.duplicate_keys == "reject":
-            return repair(part, **self._options.given)
+            return read(part, self._options)
         return result_of(session, part, self._options)
 
     def partial(self) -> Any:
@@ -245,7 +245,7 @@ def _arguments(result: Result | None) -> tuple[str | None, str | None, dict[str,
         return None, NO_ARGUMENTS, {}
     if isinstance(result.value, str):
         # Arguments that a model wrote as a string that holds them.
-        inner = repair(result.value, **result.options.given)
+        inner = read(result.value, result.options)
         if isinstance(inner.value, dict):
             return None, inner.text, inner.value
     if isinstance(result.value, dict):

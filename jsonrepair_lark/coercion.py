@@ -12,18 +12,19 @@ Schema 2020-12, https://json-schema.org/draft/2020-12.
 import re
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from decimal import Decimal
 from functools import cache
 from typing import Any, Final
 
-from jsonrepair_lark.api import repair, valid_value
 from jsonrepair_lark.grammar import Grammar
 from jsonrepair_lark.lexemes import is_float
+from jsonrepair_lark.paths import Steps
 from jsonrepair_lark.policies import DEFAULTS, Options
+from jsonrepair_lark.reader import read, valid_value
+from jsonrepair_lark.result import Coercion
 from jsonrepair_lark.session import Session
 from jsonrepair_lark.stack import Program
-from jsonrepair_lark.values import MISSING, member, value_program
+from jsonrepair_lark.values import MISSING, value_program
 
 Schema = Mapping[str, Any] | bool
 
@@ -56,21 +57,6 @@ _IS_OF_TYPE: Final[dict[str, Callable[[Any], bool]]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Coercion:
-    """One change of a value.
-
-    Attributes:
-        path: where, such as `$.items[0].n`.
-        before: the value as it was.
-        after: the value that the schema's type asks for.
-    """
-
-    path: str
-    before: Any
-    after: Any
-
-
 def coerce(value: Any, schema: Schema, changes: list[Coercion] | None = None) -> Any:
     """Return `value` with the types that a JSON Schema asks for, where that loses nothing.
 
@@ -83,7 +69,7 @@ def coerce(value: Any, schema: Schema, changes: list[Coercion] | None = None) ->
         The value itself where nothing changes, else a copy of the containers around a change.
     """
     coercer = _Coercer(schema)
-    coerced = coercer.coerce(value, schema, "$", 0)
+    coerced = coercer.coerce(value, schema, (), 0)
     if changes is not None:
         changes += coercer.changes
     return coerced
@@ -96,7 +82,7 @@ class _Coercer:
         self._root = root
         self.changes: list[Coercion] = []
 
-    def coerce(self, value: Any, schema: Any, path: str, level: int) -> Any:
+    def coerce(self, value: Any, schema: Any, path: Steps, level: int) -> Any:
         if not isinstance(schema, Mapping) or level > LEVELS_MAX:
             return value
         level += 1
@@ -114,18 +100,18 @@ class _Coercer:
             return self._coerce_array(value, schema, path, level)
         return value
 
-    def _changed(self, before: Any, after: Any, path: str) -> Any:
+    def _changed(self, before: Any, after: Any, path: Steps) -> Any:
         self.changes.append(Coercion(path, before, after))
         return after
 
-    def _coerce_to_types(self, value: Any, schema: Mapping[str, Any], path: str) -> Any:
+    def _coerce_to_types(self, value: Any, schema: Mapping[str, Any], path: Steps) -> Any:
         types = _types(schema)
         if not types or _has_type(value, types):
             return value
         after = _converted(value, types)
         return value if after is MISSING else self._changed(value, after, path)
 
-    def _coerce_to_listed(self, value: Any, schema: Mapping[str, Any], path: str) -> Any:
+    def _coerce_to_listed(self, value: Any, schema: Mapping[str, Any], path: Steps) -> Any:
         listed = [schema["const"]] if "const" in schema else schema.get("enum")
         if not isinstance(listed, list) or any(_is_same(value, item) for item in listed):
             return value
@@ -135,7 +121,7 @@ class _Coercer:
             return value
         return self._changed(value, after, path)
 
-    def _coerce_to_some(self, value: Any, parts: list[Any], path: str, level: int) -> Any:
+    def _coerce_to_some(self, value: Any, parts: list[Any], path: Steps, level: int) -> Any:
         """Coerce to the one alternative that a value can be brought to."""
         if not parts or any(self.fits(value, part, level) for part in parts):
             return value
@@ -160,24 +146,24 @@ class _Coercer:
         return after
 
     def _coerce_object(
-        self, value: dict[str, Any], schema: Mapping[str, Any], path: str, level: int
+        self, value: dict[str, Any], schema: Mapping[str, Any], path: Steps, level: int
     ) -> dict[str, Any]:
         after = value
         for key, item in value.items():
             changed = item
             for part in _schemas_of_key(schema, key):
-                changed = self.coerce(changed, part, path + member(key), level)
+                changed = self.coerce(changed, part, (*path, key), level)
             if changed is not item:
                 after = dict(value) if after is value else after
                 after[key] = changed
         return after
 
     def _coerce_array(
-        self, value: list[Any], schema: Mapping[str, Any], path: str, level: int
+        self, value: list[Any], schema: Mapping[str, Any], path: Steps, level: int
     ) -> list[Any]:
         after = value
         for index, item in enumerate(value):
-            changed = self.coerce(item, _schema_of_item(schema, index), f"{path}[{index}]", level)
+            changed = self.coerce(item, _schema_of_item(schema, index), (*path, index), level)
             if changed is not item:
                 after = list(value) if after is value else after
                 after[index] = changed
@@ -339,7 +325,7 @@ def _read_json(text: str) -> Any:
 
 def _read_container(text: str) -> Any:
     """Return the list or dict that text is in JSON with faults, or as a Python literal."""
-    result = repair(text)
+    result = read(text, DEFAULTS)
     if result.status != "rejected":
         return result.value
     session = Session(_python_literals(), Options(profile="strict").limits)

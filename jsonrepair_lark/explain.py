@@ -8,10 +8,11 @@ from typing import Final
 
 from jsonrepair_lark.completion import OpenRule, open_rules
 from jsonrepair_lark.grammar import Grammar
+from jsonrepair_lark.paths import step_text
 from jsonrepair_lark.scanner import is_text, local_name
 from jsonrepair_lark.session import Session, Stop
 from jsonrepair_lark.tables import END, RuleRow
-from jsonrepair_lark.values import member, path_of
+from jsonrepair_lark.values import path_of
 
 QUOTED_MAX_CHARACTERS: Final = 20
 EXPECTED_MAX: Final = 4
@@ -84,7 +85,7 @@ def explain(session: Session, stop: Stop, text: str) -> Rejection:
     got = _quoted(text[stop.offset :]) if stop.offset < len(text) else "end of text"
     path = path_of(session, into_empty=reason != "empty_container")
     if stop.key is not None:
-        path += member(stop.key)
+        path += step_text(stop.key)
     wanted = POLICY_WORDS.get(reason) or _listed(expected)
     if reason == "too_deep":
         wanted = f"at most {session.limits.max_depth} levels of nesting"

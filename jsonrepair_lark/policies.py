@@ -110,13 +110,6 @@ class Options:
         _check_type("finish_reason", self.finish_reason, (str, type(None)))
 
     @cached_property
-    def given(self) -> dict[str, Any]:
-        """The options that are not at their defaults, as keyword arguments."""
-        defaults = type(self)()
-        values = {name: getattr(self, name) for name in _NAMES}
-        return {name: v for name, v in values.items() if v != getattr(defaults, name)}
-
-    @cached_property
     def allowed(self) -> frozenset[str]:
         """The kinds of repair that are allowed."""
         kinds = PROFILES[self.profile] if isinstance(self.profile, str) else self.profile

@@ -3,6 +3,8 @@
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
+from jsonrepair_lark.paths import Steps, path_text
+
 if TYPE_CHECKING:
     from lark import Tree
 
@@ -42,6 +44,26 @@ class Repair:
         return self.offset - self._source.rfind("\n", 0, self.offset)
 
 
+@dataclass(frozen=True, slots=True)
+class Coercion:
+    """One change of a value.
+
+    Attributes:
+        steps: where: the keys and indexes that lead there.
+        before: the value as it was.
+        after: the value that the schema's type asks for.
+    """
+
+    steps: Steps
+    before: Any
+    after: Any
+
+    @property
+    def path(self) -> str:
+        """Where, such as `$.items[0].n`."""
+        return path_text(self.steps)
+
+
 def apply(text: str, repairs: "tuple[Repair, ...]") -> str:
     """Return `text` with the edits applied.
 
@@ -75,6 +97,8 @@ class Result:
         options: the options it was repaired under.
         span: where `input` stands in the text that it is a part of, as start and end; the whole
             of it unless `split` or `extract` found it.
+        coercions: how the value was brought to the types of a schema, where one was given.
+        schema_errors: what `jsonschema` found wrong with the value, where it was asked.
     """
 
     __slots__ = (
@@ -82,10 +106,12 @@ class Result:
         "_rejection",
         "_session",
         "_tree",
+        "coercions",
         "input",
         "options",
         "reason",
         "repairs",
+        "schema_errors",
         "span",
         "status",
         "text",
@@ -113,6 +139,8 @@ class Result:
         self.options = options
         self.span = (0, len(source)) if span is None else span
         self.repairs = repairs
+        self.coercions: tuple[Coercion, ...] = ()
+        self.schema_errors: tuple[str, ...] = ()
         self._session = session
         self._rejection = rejection
         self._partial = partial

@@ -14,10 +14,10 @@ from functools import cache
 from typing import Any, Final
 
 from jsonrepair_lark import completion
-from jsonrepair_lark.api import Text, decoded_text, is_allowed, json_program, repair, result_of
 from jsonrepair_lark.grammar import Grammar
 from jsonrepair_lark.lexemes import LINE_COUNT_DISCOUNT, scan_once, skip_white_space
 from jsonrepair_lark.policies import Options, options_from
+from jsonrepair_lark.reader import Text, decoded_text, is_allowed, json_program, read, result_of
 from jsonrepair_lark.result import Result
 from jsonrepair_lark.session import Limits, Session
 from jsonrepair_lark.stack import Program
@@ -140,7 +140,7 @@ def _values_side_by_side(text: str, options: Options) -> Iterator[Result]:
         session = _read(json_program(), options.limits, text, pos)
         stop = session.stop
         if stop is None or not _has_value(session):
-            rest = repair(text[pos:], **options.given)
+            rest = read(text[pos:], options)
             rest.span = (pos, len(text))
             yield rest
             return
@@ -158,7 +158,7 @@ def _accepted(text: str, start: int, end: int, session: Session, options: Option
     """Return the result of the part of the text that a stopped session has read completely."""
     part = text[start:end]
     if options.duplicate_keys == "reject":
-        result = repair(part, **options.given)
+        result = read(part, options)
     else:
         session.accept()
         result = result_of(session, part, options)

@@ -5,21 +5,18 @@ is made when its rule is reduced, so that what is there can be had at any time, 
 are still open tell the path to what is missing.
 """
 
-import json
-import re
 from collections.abc import Iterable
 from typing import Any, Final
 
 from jsonrepair_lark.completion import open_rules
 from jsonrepair_lark.grammar import Grammar
 from jsonrepair_lark.lexemes import decode_number, decode_string
+from jsonrepair_lark.paths import step_text
 from jsonrepair_lark.session import Session
 from jsonrepair_lark.stack import Action, Inline, Program, Token, actions_for, flattened
 
 MISSING: Final = object()
 """Stands for a value that is not there."""
-
-_IDENTIFIER: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*").fullmatch
 
 
 def _string(children: list[Any]) -> str:
@@ -196,7 +193,7 @@ def path_of(session: Session, *, into_empty: bool) -> str:
             steps.append(f"[{n_items}]")
         n_items = len(children) if rule == "array" else None
         if rule == "pair" and children:
-            steps.append(member(children[0]))
+            steps.append(step_text(children[0]))
     if n_items is not None and _waits_for_item(session, into_empty=into_empty):
         steps.append(f"[{n_items}]")
     return "$" + "".join(steps)
@@ -206,8 +203,3 @@ def _waits_for_item(session: Session, *, into_empty: bool) -> bool:
     innermost = open_rules(session)[-1]
     last = innermost.stacked[-1]
     return session.grammar.is_terminal(last) and (into_empty or last not in session.grammar.openers)
-
-
-def member(key: str) -> str:
-    """Return the step of a path into the value of a key."""
-    return f".{key}" if _IDENTIFIER(key) else f"[{json.dumps(key, ensure_ascii=False)}]"
