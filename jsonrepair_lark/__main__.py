@@ -1,4 +1,4 @@
-"""The command line: `jsonrepair-lark repair` and `jsonrepair-lark tree`."""
+"""The command line, `jsonrepair-lark`: one command for each thing the library does."""
 
 import argparse
 import json
@@ -10,6 +10,7 @@ from typing import IO, Any, Final
 from jsonrepair_lark.api import repair
 from jsonrepair_lark.policies import CHOICES, PROFILES
 from jsonrepair_lark.result import Result
+from jsonrepair_lark.several import extract, split
 
 REFUSED: Final = 1
 USAGE: Final = 2
@@ -32,24 +33,41 @@ def _parser() -> argparse.ArgumentParser:
         options.add_argument(f"--{name.replace('_', '-')}", choices=choices)
     options.add_argument("--max-depth", type=int, metavar="N")
     options.add_argument("--finish-reason", metavar="WORD", help="what the model's API said")
-    command = commands.add_parser(
-        "repair",
-        parents=[common],
-        help="write the repaired text",
-        description="Write the "
-        "repaired text; a refusal goes to stderr with a caret under the place.",
-    )
-    command.add_argument("--report", action="store_true", help="write an account of each edit")
-    commands.add_parser(
-        "tree", parents=[common], help="print the parse: tree, open rules, closers, repairs"
-    )
+    report = argparse.ArgumentParser(add_help=False)
+    report.add_argument("--report", action="store_true", help="write an account of each edit")
+    for name, text in (
+        ("repair", "write the repaired text; a refusal goes to stderr"),
+        ("split", "write every value of a text of values side by side, a line each"),
+        ("extract", "write the objects and arrays found in other text, a line each"),
+    ):
+        commands.add_parser(name, parents=[common, report], help=text, description=text)
+    text = "write the repaired text with the types of a JSON Schema"
+    command = commands.add_parser("coerce", parents=[common, report], help=text, description=text)
+    command.add_argument("--schema", required=True, metavar="FILE", help="the schema, as JSON")
+    command.add_argument("--validate", action="store_true", help="validate (needs jsonschema)")
+    text = "print the parse: tree, open rules, closers, repairs"
+    commands.add_parser("tree", parents=[common], help=text, description=text)
     return parser
 
 
 def _options(arguments: argparse.Namespace) -> dict[str, Any]:
     names = ("profile", *CHOICES, "max_depth", "finish_reason")
     given = {name: getattr(arguments, name) for name in names}
-    return {name: value for name, value in given.items() if value is not None}
+    options = {name: value for name, value in given.items() if value is not None}
+    if arguments.command == "coerce":
+        with open(arguments.schema, "rb") as file:  # noqa: PTH123 - a path from the command line
+            options["schema"] = json.load(file)
+        options["validate"] = arguments.validate
+    return options
+
+
+def _results(arguments: argparse.Namespace, text: bytes, options: dict[str, Any]) -> list[Result]:
+    """Return the results that a command has for one text."""
+    if arguments.command == "split":
+        return split(text, **options)
+    if arguments.command == "extract":
+        return list(extract(text, **options).results)
+    return [repair(text, **options)]
 
 
 def _texts(source: IO[bytes], *, lines: bool) -> Iterator[tuple[str, bytes]]:
@@ -86,9 +104,12 @@ def _show(arguments: argparse.Namespace, result: Result, label: str) -> None:
             out.write(label + report(result, color=_has_color(out)))
     elif result.status != "rejected":
         out.write(result.text)
-        # The text comes out as it is, but a line of JSON Lines and a prompt need their newline.
-        if (arguments.lines or out.isatty()) and not result.text.endswith("\n"):
+        # One text comes out as it is, but one of several, and a prompt, need their newline.
+        is_one_of_several = arguments.lines or arguments.command in ("split", "extract")
+        if (is_one_of_several or out.isatty()) and not result.text.endswith("\n"):
             out.write("\n")
+        for error in result.schema_errors:
+            sys.stderr.write(f"{label}schema: {error}\n")
     else:
         from jsonrepair_lark.dumps import report
 
@@ -100,10 +121,10 @@ def _run(arguments: argparse.Namespace, source: IO[bytes]) -> int:
     options = _options(arguments)
     status = 0
     for label, text in _texts(source, lines=arguments.lines):
-        result = repair(text, **options)
-        if result.status == "rejected":
-            status = REFUSED
-        _show(arguments, result, label)
+        for result in _results(arguments, text, options):
+            if result.status == "rejected" or result.schema_errors:
+                status = REFUSED
+            _show(arguments, result, label)
     return status
 
 
@@ -128,7 +149,7 @@ def main(argv: list[str] | None = None) -> int:
         # The reader went away; there is nobody to tell.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, ImportError) as error:
         print(f"{parser.prog}: {error}", file=sys.stderr)
         return USAGE
 

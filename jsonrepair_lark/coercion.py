@@ -44,7 +44,7 @@ BOOLEAN_WORDS: Final = {
     "off": False,
 }
 _NUMBER: Final = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?").fullmatch
-_WHITE_SPACE: Final = " \t\n\r"
+WHITE_SPACE: Final = " \t\n\r"
 
 _IS_OF_TYPE: Final[dict[str, Callable[[Any], bool]]] = {
     "string": lambda value: isinstance(value, str),
@@ -113,11 +113,11 @@ class _Coercer:
 
     def _coerce_to_listed(self, value: Any, schema: Mapping[str, Any], path: Steps) -> Any:
         listed = [schema["const"]] if "const" in schema else schema.get("enum")
-        if not isinstance(listed, list) or any(_is_same(value, item) for item in listed):
+        if not isinstance(listed, list) or any(is_same(value, item) for item in listed):
             return value
         kinds = [name for name, is_of in _IS_OF_TYPE.items() if any(map(is_of, listed))]
         after = _converted(value, kinds)
-        if after is MISSING or not any(_is_same(after, item) for item in listed):
+        if after is MISSING or not any(is_same(after, item) for item in listed):
             return value
         return self._changed(value, after, path)
 
@@ -139,8 +139,8 @@ class _Coercer:
         if isinstance(value, str):
             # Text that reads as JSON is that before it is a word.
             as_json = _read_json(value)
-            after, changes = next((o for o in outcomes if _is_same(o[0], as_json)), outcomes[0])
-        elif any(not _is_same(after, other) for other, _ in outcomes):
+            after, changes = next((o for o in outcomes if is_same(o[0], as_json)), outcomes[0])
+        elif any(not is_same(after, other) for other, _ in outcomes):
             return value
         self.changes += changes
         return after
@@ -180,7 +180,7 @@ class _Coercer:
         if types and not _has_type(value, types):
             return False
         listed = [schema["const"]] if "const" in schema else schema.get("enum")
-        if isinstance(listed, list) and not any(_is_same(value, item) for item in listed):
+        if isinstance(listed, list) and not any(is_same(value, item) for item in listed):
             return False
         for keyword, quantifier in (("allOf", all), ("anyOf", any), ("oneOf", any)):
             parts = _parts(schema, keyword)
@@ -269,21 +269,21 @@ def _schema_of_item(schema: Mapping[str, Any], index: int) -> Any:
     return items
 
 
-def _is_same(value: Any, other: Any) -> bool:
+def is_same(value: Any, other: Any) -> bool:
     """Tell JSON equality: 1 is 1.0, but True is not 1."""
     if isinstance(value, bool) or isinstance(other, bool):
         return value is other
     if isinstance(value, dict) and isinstance(other, dict):
-        return value.keys() == other.keys() and all(_is_same(value[k], other[k]) for k in value)
+        return value.keys() == other.keys() and all(is_same(value[k], other[k]) for k in value)
     if isinstance(value, list) and isinstance(other, list):
-        return len(value) == len(other) and all(map(_is_same, value, other))
+        return len(value) == len(other) and all(map(is_same, value, other))
     return bool(value == other)
 
 
 def _converted(value: Any, types: list[str]) -> Any:
     """Return a value of one of the types that says exactly what `value` does, or `MISSING`."""
     if isinstance(value, str):
-        return MISSING if "string" in types else _text_converted(value.strip(_WHITE_SPACE), types)
+        return MISSING if "string" in types else _text_converted(value.strip(WHITE_SPACE), types)
     if "integer" in types and isinstance(value, float) and value.is_integer():
         return int(value) if abs(value) <= EXACT_FLOAT_MAX else MISSING
     if "boolean" in types and type(value) is int and value in (0, 1):

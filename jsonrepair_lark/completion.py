@@ -210,25 +210,33 @@ def _without_natives(grammar: Grammar, row: RuleRow, dot: int) -> tuple[str, ...
 
 
 def _item_waiting_for(grammar: Grammar, state: int, symbol: str | None) -> tuple[int, int] | None:
-    """Return the kernel item of a state that waits for `symbol`, or the one that needs most."""
-    items = grammar.tables.kernels[state]
-    if symbol is not None:
-        for rule, dot in items:
-            expansion = grammar.rules[rule].expansion
-            for index in range(dot, len(expansion)):
-                if symbol in grammar.leftmost(expansion[index]):
-                    return rule, dot
-                if expansion[index] not in grammar.nullable:
-                    break
-        return None
+    """Return the kernel item of a state that waits for `symbol`; for None, any item.
+
+    Of several, one that does not wait for a repair, and of those the one that tells most.
+    """
 
     def waits_for(item: tuple[int, int]) -> tuple[bool, int]:
         waits = grammar.rules[item[0]].expansion[item[1] :]
-        # A repair is not what a rule waits for, and the longest alternative says most.
         is_repair = grammar.hooks[item[0]] is not None or not grammar.repair_rules.isdisjoint(waits)
         return not is_repair, len(waits)
 
+    items = [
+        item
+        for item in grammar.tables.kernels[state]
+        if symbol is None
+        or _can_begin(grammar, grammar.rules[item[0]].expansion[item[1] :], symbol)
+    ]
     return max(items, key=waits_for, default=None)
+
+
+def _can_begin(grammar: Grammar, waits: tuple[str, ...], symbol: str) -> bool:
+    """Tell whether what an item waits for can begin with `symbol`."""
+    for awaited in waits:
+        if symbol in grammar.leftmost(awaited):
+            return True
+        if awaited not in grammar.nullable:
+            return False
+    return False
 
 
 def reason_at_end(stack: ParseStack) -> str:

@@ -81,6 +81,7 @@ def report(result: Result, *, color: bool = False) -> str:
     lines = [f"status: {result.status}"]
     for repair in result.repairs:
         lines += _repair_lines(repair, color=color)
+    lines += [f"schema: {error}" for error in result.schema_errors]
     if result.rejection is not None:
         lines += _rejection_lines(result, result.rejection, color=color)
         partial = json.dumps(_shown_value(result.partial))
@@ -98,6 +99,7 @@ def report_data(result: Result, *, with_text: bool = True) -> dict[str, Any]:
     data: dict[str, Any] = {"status": result.status}
     if with_text and result.status != "rejected":
         data["text"] = result.text
+    data["span"] = list(result.span)
     data["repairs"] = [
         {
             "kind": repair.kind,
@@ -109,6 +111,13 @@ def report_data(result: Result, *, with_text: bool = True) -> dict[str, Any]:
         }
         for repair in result.repairs
     ]
+    if result.coercions:
+        data["coercions"] = [
+            {"path": change.path, "from": change.before, "to": change.after}
+            for change in result.coercions
+        ]
+    if result.schema_errors:
+        data["schema_errors"] = list(result.schema_errors)
     rejection = result.rejection
     if rejection is not None:
         data["reason"] = rejection.reason

@@ -12,9 +12,10 @@ from functools import cache
 from operator import itemgetter
 from typing import Any, Final
 
-from jsonrepair_lark.coercion import Schema, coerce
+from jsonrepair_lark.coercion import WHITE_SPACE, Schema, coerce, is_same
 from jsonrepair_lark.paths import Steps
-from jsonrepair_lark.reader import json_program
+from jsonrepair_lark.policies import DEFAULTS
+from jsonrepair_lark.reader import json_program, valid_value
 from jsonrepair_lark.result import Coercion, Repair, Result, apply
 from jsonrepair_lark.scanner import local_name
 from jsonrepair_lark.session import Session
@@ -70,8 +71,15 @@ def _with_coercions(result: Result, value: Any, changes: Sequence[Coercion]) -> 
         for step in change.steps:
             after = after[step]
         start, end = spans.of(change.steps)
-        edits.append((start, end, json.dumps(after, ensure_ascii=False)))
+        edits.append((start, end, _json_text(change.before, after)))
     return _merged(result, sorted(edits))
+
+
+def _json_text(before: Any, after: Any) -> str:
+    """Return the text of the new value: the old one's own where that is it, as for `"1.50"`."""
+    if isinstance(before, str) and is_same(valid_value(before, DEFAULTS), after):
+        return before.strip(WHITE_SPACE)
+    return json.dumps(after, ensure_ascii=False)
 
 
 def _merged(result: Result, edits: list[tuple[int, int, str]]) -> tuple[Repair, ...]:
