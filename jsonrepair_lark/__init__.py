@@ -11,6 +11,7 @@ from jsonrepair_lark.api import (
     repair_json,
 )
 from jsonrepair_lark.assembler import ArgumentAssembler, AssembledCall
+from jsonrepair_lark.calls import ParsedCalls, RejectedCall, ToolCall, parse_calls
 from jsonrepair_lark.coercion import coerce
 from jsonrepair_lark.errors import GrammarFormatError, GrammarNotFoundError
 from jsonrepair_lark.result import Coercion, Repair, Result
@@ -23,15 +24,19 @@ __all__ = [
     "Extraction",
     "GrammarFormatError",
     "GrammarNotFoundError",
+    "ParsedCalls",
+    "RejectedCall",
     "Repair",
     "RepairError",
     "RepairStream",
     "Result",
+    "ToolCall",
     "coerce",
     "extract",
     "from_file",
     "load",
     "loads",
+    "parse_calls",
     "repair",
     "repair_arguments",
     "repair_json",

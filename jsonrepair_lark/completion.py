@@ -9,11 +9,11 @@ promised a value). At each step exactly one closer may fit.
 """
 
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
 from jsonrepair_lark.grammar import Grammar
 from jsonrepair_lark.scanner import is_text, local_name
-from jsonrepair_lark.stack import ParseStack
+from jsonrepair_lark.stack import ParseStack, Token, flattened
 from jsonrepair_lark.tables import END, RuleRow
 
 REMEMBERED_STATES: Final = 32
@@ -136,6 +136,7 @@ class OpenRule:
         stacked: the symbols that stand there; a native terminal among them is a short cut for
             what `seen` tells.
         kept: the indexes of those that leave a node.
+        origin: the rule's full name.
     """
 
     rule: str
@@ -146,6 +147,7 @@ class OpenRule:
     position: int = field(compare=False, repr=False)
     stacked: tuple[str, ...] = field(compare=False, repr=False)
     kept: tuple[int, ...] = field(compare=False, repr=False)
+    origin: str = field(compare=False, repr=False)
 
     def __str__(self) -> str:
         return f"{self.rule}: {self.notation}"
@@ -188,10 +190,26 @@ def open_rules(stack: ParseStack) -> list[OpenRule]:
                 top,
                 stacked,
                 tuple(index for index in row.kept if index < dot),
+                row.origin,
             )
         )
         begun = row.origin
     return chain[::-1]
+
+
+def open_values(stack: ParseStack, chain: list[OpenRule]) -> list[tuple[str, list[Any]]]:
+    """Return the open rules of a chain, innermost first, each with the values that it has so far.
+
+    Tokens that leave no node are left out, and inlined children are in their place.
+    """
+    above = len(stack.values)
+    found = []
+    for rule in reversed(chain):
+        values = stack.values[rule.position : above]
+        kept = [values[index] for index in rule.kept if not isinstance(values[index], Token)]
+        found.append((rule.rule, flattened(kept)))
+        above = rule.position
+    return found
 
 
 def _without_natives(grammar: Grammar, row: RuleRow, dot: int) -> tuple[str, ...]:
@@ -276,6 +294,16 @@ def reason_at(stack: ParseStack, rest: str) -> tuple[str, bool]:
     if unfinished is not None:
         return INCOMPLETE.get(grammar.owner(unfinished), "truncated"), is_text(unfinished)
     return _reason_of_unexpected(stack, rest), False
+
+
+def reason_inside(stack: ParseStack, rest: str) -> str:
+    """Return the reason code for `rest` inside a rule that something may follow."""
+    if not rest:
+        return reason_at_end(stack)
+    for closer in stack.grammar.closers_at(rest, 0):
+        if any(closer in rule.waits for rule in open_rules(stack)):
+            return reason_at_end(stack)
+    return "unexpected_input"
 
 
 def _reason_of_unexpected(stack: ParseStack, rest: str) -> str:

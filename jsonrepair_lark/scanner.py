@@ -30,17 +30,12 @@ def is_word(fixed: str) -> bool:
     return fixed[-1:].isalnum() or fixed[-1:] == "_"
 
 
-def joined(before: str, texts: list[str]) -> str:
-    """Return fixed texts in a row that come after `before`, with spaces to keep words apart.
+def joined(before: str, text: str) -> str:
+    """Return a fixed text as it has to follow `before`: with a space if words would run together.
 
     Where nothing is known of what comes before, a word gets its space.
     """
-    pieces = [before or "_"]
-    for text in texts:
-        if is_word(pieces[-1]) and is_word(text[:1]):
-            pieces.append(" ")
-        pieces.append(text)
-    return "".join(pieces[1:])
+    return " " + text if is_word(before or "_") and is_word(text[:1]) else text
 
 
 def pattern_of(row: TerminalRow) -> str:

@@ -25,7 +25,7 @@ from typing import Any, Final
 from jsonrepair_lark import completion
 from jsonrepair_lark.lexemes import LINE_COUNT_DISCOUNT, find_lone_surrogate
 from jsonrepair_lark.scanner import StatePlan, is_word, joined
-from jsonrepair_lark.stack import Edit, Inline, ParseStack, Program, Token
+from jsonrepair_lark.stack import Edit, Inline, ParseStack, Program, Span, Token
 from jsonrepair_lark.tables import END
 
 Refine = Callable[[str, bool], tuple[str | None, str | None]]
@@ -201,7 +201,7 @@ class Session(ParseStack):
         """Take what a stopped session has read for the whole text; it is complete as it stands."""
         self.stop = None
         if self.states[-1] != self._end:
-            self._shift(END, self.last_end, None)
+            self._shift(END, self.last_end, self.last_end, None)
 
     def _take_unread(self) -> None:
         self._native_budget += NATIVE_BUDGET_PER_CHARACTER * self._unread_size
@@ -284,10 +284,10 @@ class Session(ParseStack):
             if not values:
                 continue
             self.last_token = self._text = None
-            self.last_end = self._base + end
             self._has_content = True
             self._pos = end
-            self._shift(terminal, self._base + start, values[0] if is_single else Inline(values))
+            value = values[0] if is_single else Inline(values)
+            self._shift(terminal, self._base + start, self._base + end, value)
             return True
         return False
 
@@ -369,15 +369,15 @@ class Session(ParseStack):
             self._refuse("repair_not_allowed", self.last_end, "missing_closer")
             return
         at = self.last_end
-        texts = [self.grammar.fixed_texts[closer] for closer in closers]
-        last = self.last_token
-        self.edits.append(
-            Edit("missing_closer", at, at, joined(last.source if last else "", texts))
-        )
+        before = self.last_token.source if self.last_token else ""
         self._text = None
-        for closer, text in zip(closers, texts, strict=True):
+        for closer in closers:
+            text = self.grammar.fixed_texts[closer]
+            inserted = joined(before, text) if self.grammar.has_word_closers else text
+            self.edits.append(Edit("missing_closer", at, at, inserted))
             self.last_token = Token(closer, at, at, text)
-            self._shift(closer, at, self.last_token)
+            self._shift(closer, at, at, self.last_token)
+            before = text
 
     def _accept(self, terminal: str, start: int, end: int, at_end: bool) -> bool:  # noqa: FBT001
         """Shift `buffer[start:end]` as a token, if the parser takes it."""
@@ -407,8 +407,7 @@ class Session(ParseStack):
         token = Token(terminal, start, end, text)
         self.last_token = token
         self._text = token if is_open_text else None
-        self.last_end = end
-        self._shift(terminal, start, token)
+        self._shift(terminal, start, end, token)
         return True
 
     def _extend_text(self, terminal: str, start: int, end: int, text: str) -> bool:
@@ -422,7 +421,9 @@ class Session(ParseStack):
             last.repair.end = end
         return True
 
-    def _shift(self, terminal: str, start: int, value: Any) -> None:  # noqa: PLR0912 - one hot loop
+    def _shift(  # noqa: C901, PLR0912, PLR0915 - one hot loop
+        self, terminal: str, start: int, end: int, value: Any
+    ) -> None:
         """Reduce as the terminal asks for, shift it, and reduce what nothing can stop.
 
         For `$END` there is nothing to shift: the reductions end in the accepted parse. A repair
@@ -430,16 +431,21 @@ class Session(ParseStack):
         """
         states, values, starts, table, rows, gotos, defaults = self._hot
         rule: int | None
-        action = table[states[-1]][terminal]
+        action = table[states[-1]].get(terminal, 0)
         rule = -1 - action if action < 0 else None
+        if terminal == "":
+            rule = defaults[states[-1]]
+            if rule is None:
+                return
         while True:
             if rule is None:
                 states.append(action)
                 values.append(value)
                 starts.append(start)
+                self.last_end = end
                 terminal = ""
             else:
-                size, hook, n_openers, is_text_bracket, origin, make = rows[rule]
+                size, hook, n_openers, is_text_bracket, is_spanned, origin, make = rows[rule]
                 if hook is not None and hook.kind not in self.limits.allowed:
                     self._refuse_repair(hook.kind, starts[-size])
                     return
@@ -457,6 +463,8 @@ class Session(ParseStack):
                     self._record(hook.kind, hook.replacement, children)
                 elif is_text_bracket:
                     self._group(begin)
+                if is_spanned:
+                    children = [Span(begin, self.last_end, len(self.edits)), *children]
                 values.append(make(children))
                 starts.append(begin)
                 states.append(gotos[states[-1]][origin])
@@ -469,6 +477,10 @@ class Session(ParseStack):
             else:
                 action = table[states[-1]][terminal]
                 rule = -1 - action if action < 0 else None
+
+    def reduce_defaults(self) -> None:
+        """Reduce what nothing can stop."""
+        self._shift("", self.last_end, self.last_end, None)
 
     def _refuse_repair(self, kind: str, offset: int) -> None:
         reason = kind if kind in self.limits.refusals else "repair_not_allowed"

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
-from typing import Any
+from typing import Any, NamedTuple
 
 from jsonrepair_lark.grammar import Grammar
 from jsonrepair_lark.lexemes import REPLACEMENTS, SINGLE
@@ -39,6 +39,18 @@ class Token:
         return self.source if self.repair is None else self.repair.replace(self.source)
 
 
+class Span(NamedTuple):
+    """Where a rule stands in the input: start and end, in code points.
+
+    `n_edits` is the number of edits that the session had when the rule was reduced; those from
+    `start` on among them are the rule's.
+    """
+
+    start: int
+    end: int
+    n_edits: int
+
+
 class Inline(list[Any]):
     """The children of a rule that leaves no node of its own; the parent takes them over."""
 
@@ -48,7 +60,8 @@ class Edit:
     """A change that a repair production asks for: `start` to `end` gives way to `replacement`.
 
     `replacement` is None where a function of the kind (`lexemes`) makes it from the text.
-    Edits of one kind and one `group`, which is the offset of a string, are one repair.
+    Edits of one kind and one `group`, which is the offset of a string, are one repair, and so are
+    closers at one place.
     """
 
     kind: str
@@ -59,7 +72,11 @@ class Edit:
 
     def belongs_to(self, before: "Edit") -> bool:
         """Tell whether this edit and the one before it are one repair."""
-        return self.group is not None and (self.kind, self.group) == (before.kind, before.group)
+        if self.kind != before.kind:
+            return False
+        if self.kind == "missing_closer":
+            return self.start == before.start
+        return self.group is not None and self.group == before.group
 
     def replace(self, source: str) -> str:
         """Return what stands in place of `source`."""
@@ -104,6 +121,7 @@ def actions_for(
     grammar: Grammar,
     maker: Callable[[str], Action],
     repaired: Callable[[str, str], Action],
+    spanned: frozenset[str] = frozenset(),
 ) -> list[Action]:
     """Return the semantic action of each rule of a grammar.
 
@@ -112,6 +130,7 @@ def actions_for(
         maker: returns, for a rule's local name, what makes the value of a node from its children:
             tokens and values, inlined rules flattened, filtered tokens left out.
         repaired: the same for a repair production, with its kind after the name.
+        spanned: the local names of the rules whose maker gets the rule's `Span` first.
     """
     inlined = _inlined_symbols(grammar)
 
@@ -125,6 +144,8 @@ def actions_for(
             return _inline_action(rule.kept, recursive=rule.expansion[:1] == (rule.origin,))
         if rule.expand1 and len(rule.kept) == 1:
             return itemgetter(rule.kept[0])
+        if name in spanned:
+            return _spanned_action(rule, maker(name))
         return _node_action(rule, maker(name), inlined)
 
     return [action_of(index) for index in range(len(grammar.rules))]
@@ -145,6 +166,11 @@ def _node_action(rule: RuleRow, make: Action, inlined: set[str]) -> Action:
     if kept == tuple(range(len(rule.expansion))):
         return make
     return lambda children: make(pick(children))
+
+
+def _spanned_action(rule: RuleRow, make: Action) -> Action:
+    kept = [index + 1 for index in rule.kept]
+    return lambda children: make(flattened([children[0], *(children[index] for index in kept)]))
 
 
 def _inlined_symbols(grammar: Grammar) -> set[str]:
@@ -188,10 +214,13 @@ class Program:
         grammar: the grammar.
         actions: the action of each rule.
         rows: for each rule what a reduction needs: the number of its symbols, its repair hook,
-            how many openers it holds, whether it is a bracket around text, its name, its action.
+            how many openers it holds, whether it is a bracket around text, whether its action
+            wants its span before its children, its name, its action.
     """
 
-    def __init__(self, grammar: Grammar, actions: list[Action]) -> None:
+    def __init__(
+        self, grammar: Grammar, actions: list[Action], spanned: frozenset[str] = frozenset()
+    ) -> None:
         self.grammar = grammar
         self.actions = actions
         self.rows = [
@@ -200,6 +229,7 @@ class Program:
                 grammar.hooks[index],
                 grammar.n_openers[index],
                 index in grammar.text_brackets,
+                local_name(rule.origin) in spanned,
                 rule.origin,
                 actions[index],
             )

@@ -1,18 +1,18 @@
 """Builds lark trees of whole and partial parses, token by token."""
 
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import Any
 
 from lark import Token as LarkToken
 from lark import Tree
 
 from jsonrepair_lark.completion import open_rules
 from jsonrepair_lark.grammar import Grammar
+from jsonrepair_lark.policies import DEFAULTS, Options
+from jsonrepair_lark.recovery import RecoveringSession, Rejected
 from jsonrepair_lark.scanner import local_name
 from jsonrepair_lark.session import Session
 from jsonrepair_lark.stack import Action, Inline, Program, Token, actions_for, flattened
-
-if TYPE_CHECKING:
-    from jsonrepair_lark.policies import Options
 
 
 def _leaf(value: Any) -> Any:
@@ -32,10 +32,8 @@ def _repaired(name: str, kind: str) -> Action:
     return _node(kind)
 
 
-def tree_session(grammar: Grammar, options: "Options", *, natives: bool = False) -> Session:
+def tree_session(grammar: Grammar, options: Options, *, natives: bool = False) -> Session:
     """Return a session whose values are lark trees."""
-    from dataclasses import replace
-
     limits = replace(options.limits, natives=natives, traced=True)
     return Session(Program(grammar, actions_for(grammar, _node, _repaired)), limits)
 
@@ -58,7 +56,26 @@ def tree_of(session: Session) -> Tree[Any]:
     return inner if isinstance(inner, Tree) else Tree("start", flattened([inner] if inner else []))
 
 
-def parse_tree(text: str, options: "Options", grammar: str = "json") -> Tree[Any]:
+def calls_tree(text: str, grammar: Grammar, recoverable: frozenset[str]) -> Tree[Any]:
+    """Parse a message once more, every token by itself, and return the tree.
+
+    A part that was refused is a node `rejected` with its text.
+    """
+    limits = replace(DEFAULTS.limits, natives=False)
+    program = Program(grammar, actions_for(grammar, _node, _repaired))
+    session = RecoveringSession(program, limits, recoverable)
+    session.finish(text)
+    tree = tree_of(session)
+    tree.children = [
+        Tree("rejected", [LarkToken("TEXT", text[c.start : c.end], c.start, end_pos=c.end)])
+        if isinstance(c, Rejected)
+        else c
+        for c in tree.children
+    ]
+    return tree
+
+
+def parse_tree(text: str, options: Options, grammar: str = "json") -> Tree[Any]:
     """Parse `text` once more, every token by itself, and return the tree."""
     session = tree_session(Grammar.of(grammar), options)
     session.finish(text)

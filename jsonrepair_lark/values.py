@@ -8,12 +8,12 @@ are still open tell the path to what is missing.
 from collections.abc import Iterable
 from typing import Any, Final
 
-from jsonrepair_lark.completion import open_rules
+from jsonrepair_lark.completion import open_rules, open_values
 from jsonrepair_lark.grammar import Grammar
 from jsonrepair_lark.lexemes import decode_number, decode_string
 from jsonrepair_lark.paths import step_text
 from jsonrepair_lark.session import Session
-from jsonrepair_lark.stack import Action, Inline, Program, Token, actions_for, flattened
+from jsonrepair_lark.stack import Action, Inline, Program, actions_for, flattened
 
 MISSING: Final = object()
 """Stands for a value that is not there."""
@@ -36,7 +36,7 @@ def _python_string(children: list[Any]) -> str:
     return str(ast.literal_eval(children[0].source))
 
 
-_MAKERS: Final[dict[str, Action]] = {
+MAKERS: Final[dict[str, Action]] = {
     "array": list,
     "object": dict,
     "pair": tuple,
@@ -48,20 +48,22 @@ _MAKERS: Final[dict[str, Action]] = {
     "null": lambda _children: None,
     "start": _first,
 }
+"""What makes the value of each rule of the contract from its children."""
 
 
-def _repaired(name: str, kind: str) -> Action:
+def repaired_value(name: str, kind: str) -> Action:
+    """Return what makes the value of a repair production."""
     del kind
     # A repaired literal is what its rule says. What a repair drops leaves no value; a repaired
     # piece of a string stays a piece.
-    return _MAKERS.get(name) or (
+    return MAKERS.get(name) or (
         lambda children: Inline(t for t in children if t.repair and t.repair.replacement != "")
     )
 
 
 def value_program(grammar: Grammar) -> Program:
     """Return the program that makes values; the start rule's is the text's value."""
-    return Program(grammar, actions_for(grammar, _MAKERS.__getitem__, _repaired))
+    return Program(grammar, actions_for(grammar, MAKERS.__getitem__, repaired_value))
 
 
 class _Located(str):
@@ -81,19 +83,19 @@ class KeyCheck:
     def __init__(self, grammar: Grammar) -> None:
         self._closed: list[_Located] = []
         makers: dict[str, Action] = {
-            **_MAKERS,
+            **MAKERS,
             "array": _plain_list,
             "object": self._object,
             "pair": lambda children: (children[0], _plain(children[1])),
             "start": lambda children: _plain(children[0]),
             "string": self._string,
         }
-        self.program = Program(grammar, actions_for(grammar, makers.__getitem__, _repaired))
+        self.program = Program(grammar, actions_for(grammar, makers.__getitem__, repaired_value))
 
     def first(self, session: Session) -> tuple[int, str] | None:
         """Return offset and name of the first repeated key in what the session has read."""
         repeated = list(self._closed)
-        for rule, children in _open_values(session):
+        for rule, children in open_values(session, open_rules(session)):
             if rule == "object" or rule.startswith("_"):
                 repeated += _repeated(child for child in children if isinstance(child, tuple))
         return min(((key.offset, str(key)) for key in repeated), default=None)
@@ -140,25 +142,19 @@ def partial_value(session: Session) -> Any:
     """
     if session.states[-1] == session.grammar.tables.end:
         return session.values[-1]
+    return partial_of(open_values(session, open_rules(session)))
+
+
+def partial_of(values: list[tuple[str, list[Any]]]) -> Any:
+    """Return the largest sound value of open rules, innermost first, or `MISSING`.
+
+    Args:
+        values: the rules' names and the values that each has so far, as `open_values` gives them.
+    """
     inner = MISSING
-    for rule, children in _open_values(session):
-        if inner is not MISSING:
-            children.append(inner)
-        inner = _partial(rule, children)
+    for rule, children in values:
+        inner = _partial(rule, children if inner is MISSING else [*children, inner])
     return inner
-
-
-def _open_values(session: Session) -> list[tuple[str, list[Any]]]:
-    """Return the open rules, innermost first, each with the values that it has so far."""
-    chain = open_rules(session)
-    above = len(session.values)
-    found = []
-    for rule in reversed(chain):
-        values = session.values[rule.position : above]
-        kept = [values[index] for index in rule.kept if not isinstance(values[index], Token)]
-        found.append((rule.rule, flattened(kept)))
-        above = rule.position
-    return found
 
 
 def _partial(rule: str, children: list[Any]) -> Any:
@@ -185,7 +181,7 @@ def path_of(session: Session, *, into_empty: bool) -> str:
     """
     steps: list[str] = []
     n_items: int | None = None
-    for rule, children in reversed(_open_values(session)):
+    for rule, children in reversed(open_values(session, open_rules(session))):
         if rule.startswith("_"):
             n_items = None if n_items is None else n_items + len(children)
             continue

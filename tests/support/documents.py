@@ -23,6 +23,23 @@ from hypothesis import strategies as st
 WHITE_SPACE: Final = " \t\n\r"
 # Every character that a JSON scanner could trip over when it stands inside a string.
 TRICKY: Final = '"\\/{}[],: \n\t\b\f\r\x00\x1b\x1f\x7f\x85\u2028\ufeffabuntfe0123é中\ufffd😀𝄞'
+FRAGMENTS: Final = (
+    '"',
+    '"',
+    "\\",
+    "\\",
+    "\\\\",
+    "\n",
+    "\t",
+    "😀",
+    '\\"',
+    '"}',
+    '":',
+    '",',
+    "\\n",
+    "\\u00",
+    "]}",
+)
 SHORT_ESCAPES: Final = {
     '"': '\\"',
     "\\": "\\\\",
@@ -239,10 +256,11 @@ def plain_value(tree: object) -> object:
 SEEDS: Final = st.integers(0, 2**32 - 1)
 
 
-def strings(max_size: int = 8) -> st.SearchStrategy[str]:
+def strings(max_size: int = 12) -> st.SearchStrategy[str]:
     """Text full of what is special in JSON; never a lone surrogate, which is a fault."""
-    any_character = st.characters(exclude_categories=["Cs"])
-    return st.text(st.sampled_from(TRICKY) | any_character, max_size=max_size)
+    # Characters in any order, and fragments that look like the syntax around the string.
+    tricky = st.lists(st.sampled_from([*TRICKY, *FRAGMENTS]), max_size=max_size).map("".join)
+    return tricky | tricky | st.text(st.characters(exclude_categories=["Cs"]), max_size=max_size)
 
 
 def numbers() -> st.SearchStrategy[Number]:
@@ -266,7 +284,7 @@ def numbers() -> st.SearchStrategy[Number]:
 
 
 def scalars() -> st.SearchStrategy[object]:
-    return st.sampled_from([None, True, False]) | numbers() | strings()
+    return st.sampled_from([None, True, False]) | numbers() | strings() | strings()
 
 
 def trees() -> st.SearchStrategy[object]:

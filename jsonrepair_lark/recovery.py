@@ -1,0 +1,172 @@
+"""A session that survives a bad part: it rejects the part, finds its end and goes on.
+
+Some rules are *recoverable*, in the formats of tool calls the call. Where the session stops inside
+one, the rule is reduced all the same, to a `Rejected` value, and the parse goes on behind it: at
+the part's own closer, or where the next part can begin, whichever comes first and is followed by
+what the grammar allows there. One bad part never costs its siblings.
+"""
+
+import re
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from jsonrepair_lark import completion
+from jsonrepair_lark.grammar import Grammar
+from jsonrepair_lark.session import Limits, Session, Stop
+from jsonrepair_lark.stack import Program
+
+
+@dataclass(slots=True, eq=False)
+class Rejected:
+    """A part that was refused.
+
+    Attributes:
+        start, end: its span in the input; `end` is where the parse went on.
+        stop: why and where it was refused.
+        values: what it had read: for each open rule, innermost first, its name and its values.
+    """
+
+    start: int
+    end: int
+    stop: Stop
+    values: list[tuple[str, list[Any]]]
+
+
+@dataclass(slots=True, eq=False)
+class _Bad:
+    """A bad part whose end is not found yet: the rule, and its place on the stack."""
+
+    rejected: Rejected
+    origin: str
+    state: int
+
+
+class RecoveringSession(Session):
+    """A session over a grammar with recoverable rules.
+
+    Args:
+        program: the grammar and its actions.
+        limits: what the session may do.
+        recoverable: the local names of the rules that it survives.
+    """
+
+    __slots__ = ("_bad", "_recoverable")
+
+    def __init__(self, program: Program, limits: Limits, recoverable: frozenset[str]) -> None:
+        super().__init__(program, limits)
+        self._recoverable = recoverable
+        self._bad: _Bad | None = None
+        # Text without any part is a text too.
+        self._has_content = True
+
+    def _scan(self, *, final: bool) -> None:
+        goes_on = True
+        while goes_on:
+            if self._bad is not None and not self._find_end(self._bad, final=final):
+                return
+            super()._scan(final=final)
+            goes_on = self._reject()
+
+    def _finish_end(self) -> None:
+        super()._finish_end()
+        while self._reject():
+            self._scan(final=True)
+            if not self._is_stopped():
+                super()._finish_end()
+
+    def _is_stopped(self) -> bool:
+        return self.stop is not None
+
+    def _reject(self) -> bool:
+        """Take the innermost open recoverable rule off the stack; False if there is no need."""
+        stop = self.stop
+        if stop is None:
+            return False
+        chain = completion.open_rules(self)
+        at = next(
+            (n for n in range(len(chain) - 1, -1, -1) if chain[n].rule in self._recoverable), None
+        )
+        if at is None:
+            return False
+        rule = chain[at]
+        if stop.reason is None:
+            stop = Stop(self._reason_inside(stop), stop.offset)
+        rejected = Rejected(rule.start, stop.offset, stop, completion.open_values(self, chain[at:]))
+        del self.states[rule.position + 1 :]
+        del self.values[rule.position :]
+        del self.starts[rule.position :]
+        self.edits = [edit for edit in self.edits if edit.start < rule.start]
+        self._depth = sum(
+            symbol in self.grammar.openers for r in chain[:at] for symbol in r.stacked
+        )
+        self.stop = None
+        self.last_token = self._text = None
+        self._pos = max(self._pos, stop.offset - self._base)
+        self._bad = _Bad(rejected, rule.origin, self.states[-1])
+        return True
+
+    def _reason_inside(self, stop: Stop) -> str:
+        rest = self._buffer[stop.offset - self._base :]
+        return completion.reason_inside(self, rest)
+
+    def _find_end(self, bad: _Bad, *, final: bool) -> bool:
+        """Look for the end of a bad part and reduce its rule there; False if it is yet to come."""
+        after = self.grammar.gotos[bad.state][bad.origin]
+        pattern, closers, longest = _ends(self.grammar, bad.origin)
+        buffer = self._buffer
+        pos = self._pos
+        for found in pattern.finditer(buffer, pos) if pattern else ():
+            end = found.end() if found[0] in closers else found.start()
+            if not final and len(buffer) - end < longest:
+                # What follows decides, and is not all there.
+                self._hold(found.start())
+                return False
+            if self._goes_on(after, end):
+                self._reduce_bad(bad, end)
+                return True
+        if final:
+            self._reduce_bad(bad, len(buffer))
+            return True
+        self._hold(max(pos, len(buffer) - longest))
+        return False
+
+    def _goes_on(self, state: int, pos: int) -> bool:
+        """Tell whether the grammar allows what stands at `pos` in the state after a part."""
+        grammar = self.grammar
+        plan = grammar.plan(state) if grammar.defaults[state] is None else None
+        if plan is None or plan.text_terminal is not None:
+            return True
+        start = grammar.skip(self._buffer, pos)
+        if start == len(self._buffer):
+            return True
+        return plan.match is not None and plan.match(self._buffer, pos) is not None
+
+    def _reduce_bad(self, bad: _Bad, end: int) -> None:
+        self._bad = None
+        bad.rejected.end = self._base + end
+        self._pos = end
+        self.values.append(bad.rejected)
+        self.starts.append(bad.rejected.start)
+        self.states.append(self.grammar.gotos[bad.state][bad.origin])
+        self.last_end = self._base + end
+        self.reduce_defaults()
+
+
+@cache
+def _ends(grammar: Grammar, origin: str) -> tuple[re.Pattern[str] | None, frozenset[str], int]:
+    """Return what can end a bad part: a pattern, the texts in it that are closers, its reach."""
+    closers = {
+        grammar.fixed_texts[rule.expansion[-1]]
+        for rule in grammar.rules
+        if rule.origin == origin and rule.expansion and rule.expansion[-1] in grammar.fixed_texts
+    }
+    openers = {
+        grammar.fixed_texts[symbol]
+        for symbol in grammar.first(origin)
+        if symbol in grammar.fixed_texts
+    }
+    texts = sorted(closers | openers, key=lambda text: (-len(text), text))
+    pattern = re.compile("|".join(map(re.escape, texts))) if texts else None
+    longest = max(map(len, grammar.fixed_texts.values()), default=0) + 16
+    return pattern, frozenset(closers), longest
