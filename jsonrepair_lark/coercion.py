@@ -20,7 +20,7 @@ from jsonrepair_lark.grammar import Grammar
 from jsonrepair_lark.lexemes import is_float
 from jsonrepair_lark.paths import Steps
 from jsonrepair_lark.policies import DEFAULTS, Options
-from jsonrepair_lark.reader import read, valid_value
+from jsonrepair_lark.reader import WHITE_SPACE, read, valid_value
 from jsonrepair_lark.result import Coercion
 from jsonrepair_lark.session import Session
 from jsonrepair_lark.stack import Program
@@ -44,7 +44,6 @@ BOOLEAN_WORDS: Final = {
     "off": False,
 }
 _NUMBER: Final = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?").fullmatch
-WHITE_SPACE: Final = " \t\n\r"
 
 _IS_OF_TYPE: Final[dict[str, Callable[[Any], bool]]] = {
     "string": lambda value: isinstance(value, str),

@@ -48,8 +48,10 @@ scan_string: Final[Callable[[str, int, bool], tuple[str, int]]] = getattr(decode
 _WHITE_SPACE: Final = re.compile(r"[ \t\n\r]++").match
 LINE_COUNT_DISCOUNT: Final = 16
 """An error of the C scanner counts the lines before its place, this much faster than it scans."""
-ASCII_LOOK_CHARACTERS: Final = 128
+LOOK_CHARACTERS: Final = 128
 """How many characters of text there have to be for one look at a decoded value."""
+
+_CONTAINERS: Final = frozenset({dict, list})
 
 _COMMA: Final = re.compile(r"[ \t\n\r]*+,[ \t\n\r]*+").match
 _COLON: Final = re.compile(r"[ \t\n\r]*+:[ \t\n\r]*+").match
@@ -70,10 +72,15 @@ def skip_white_space(text: str, pos: int) -> int:
 
 
 _FAILED: Final = object()
+_CLOSERS: Final = {"[": "]", "{": "}", '"': '"'}
 
 
 def _scan(text: str, pos: int, room: int) -> tuple[Any, int]:
     """Scan one value that nests at most `room` deep; `_FAILED` and where if there is none."""
+    # Without its closer in the text a value is cut, which is cheaper to see than to try.
+    closer = _CLOSERS.get(text[pos : pos + 1])
+    if closer is not None and text.find(closer, pos + 1) < 0:
+        return _FAILED, pos + 1
     try:
         value, end = scan_once(text, pos)
     except StopIteration as error:
@@ -184,15 +191,58 @@ def is_deeper(value: Any, text: str, limit: int, start: int = 0, end: int | None
         return False
     level = [value]
     depth = 0
-    while level := [item for item in level if type(item) is dict or type(item) is list]:
+    while not _CONTAINERS.isdisjoint(map(type, level)):
         depth += 1
         if depth > limit:
             return True
         inner: list[Any] = []
-        for container in level:
-            inner.extend(container.values() if type(container) is dict else container)
+        for item in level:
+            if type(item) is dict:
+                inner.extend(item.values())
+            elif type(item) is list:
+                inner.extend(item)
         level = inner
     return False
+
+
+def is_plain(value: Any, text: str, limit: int) -> bool:
+    """Tell whether a value has no surrogates and nests at most `limit` deep, if cheap to see.
+
+    In a text of few long strings a look at the value costs less than one at each character.
+    """
+    budget = len(text) // LOOK_CHARACTERS
+    level = [value]
+    depth = 0
+    while level:
+        inner: list[Any] = []
+        for item in level:
+            kind = type(item)
+            if kind is str:
+                if not item.isascii() and not _is_encodable(item):
+                    return False
+            elif kind is dict:
+                inner += item
+                inner += item.values()
+            elif kind is list:
+                inner += item
+        budget -= len(inner)
+        depth += 1
+        if budget < 0 or depth > limit:
+            return False
+        level = inner
+    return True
+
+
+def _is_encodable(text: str) -> bool:
+    try:
+        # Text of one byte a character has no surrogates, and this copies it.
+        text.encode("latin-1")
+    except UnicodeEncodeError:
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            return False
+    return True
 
 
 def find_lone_surrogate(text: str, start: int = 0, end: int | None = None) -> int:
@@ -200,6 +250,8 @@ def find_lone_surrogate(text: str, start: int = 0, end: int | None = None) -> in
 
     The text between `start` and `end` is JSON, cut at token boundaries.
     """
+    if text.find("\\", start, end) < 0 and text.isascii():
+        return -1
     end = len(text) if end is None else end
     found = -1
     if text.find("\\u", start, end) >= 0 and _SURROGATE(text, start, end):
@@ -214,30 +266,6 @@ def find_lone_surrogate(text: str, start: int = 0, end: int | None = None) -> in
             raw = start + error.start
             found = raw if found < 0 else min(raw, found)
     return found
-
-
-def is_plain_ascii(value: Any, text: str) -> bool:
-    """Tell whether `value`, decoded from `text`, holds ASCII only, as far as that is cheap to see.
-
-    In a text of few long strings this costs less than a look at each character.
-    """
-    budget = len(text) // ASCII_LOOK_CHARACTERS
-    pending = [value]
-    while pending and budget >= 0:
-        item = pending.pop()
-        if type(item) is str:
-            if not item.isascii():
-                return False
-        elif type(item) is dict:
-            budget -= len(item)
-            if budget >= 0:
-                pending += item
-                pending += item.values()
-        elif type(item) is list:
-            budget -= len(item)
-            if budget >= 0:
-                pending += item
-    return not pending and budget >= 0
 
 
 def decode_string(body: str) -> str:

@@ -15,7 +15,7 @@ from jsonrepair_lark.lexemes import (
     find_lone_surrogate,
     has_duplicate_key,
     is_deeper,
-    is_plain_ascii,
+    is_plain,
     scan_once,
     skip_white_space,
 )
@@ -27,6 +27,10 @@ from jsonrepair_lark.values import MISSING, KeyCheck, value_program
 
 Text = str | bytes | bytearray | memoryview | None
 """What can be repaired; None counts as empty text."""
+
+WHITE_SPACE: Final = " \t\n\r"
+"""The white space of JSON (RFC 8259 section 2)."""
+_CLOSERS: Final = {"{": "}", "[": "]"}
 
 JSON: Final = "json"
 """The name of the grammar that repairs JSON."""
@@ -74,8 +78,13 @@ def before_duplicate(text: str, options: Options, offset: int, key: str) -> Sess
 
 def valid_value(text: str, options: Options) -> Any:
     """Return the value of text that is valid under the options, or `MISSING`."""
+    start = 0 if text[:1] > " " else skip_white_space(text, 0)
+    closer = _CLOSERS.get(text[start : start + 1])
+    if closer is not None and text[-1] != closer and not text.rstrip(WHITE_SPACE).endswith(closer):
+        # A container that does not end in its closer is not worth a try.
+        return MISSING
     try:
-        value, end = scan_once(text, skip_white_space(text, 0))
+        value, end = scan_once(text, start)
     except (ValueError, StopIteration, RecursionError):
         return MISSING
     if end != len(text) and skip_white_space(text, end) != len(text):
@@ -85,9 +94,9 @@ def valid_value(text: str, options: Options) -> Any:
 
 def is_allowed(value: Any, text: str, options: Options) -> bool:
     """Tell whether the options let `value`, which `text` is the valid JSON text of, pass."""
-    if not is_plain_ascii(value, text) and find_lone_surrogate(text) >= 0:
-        return False
-    if is_deeper(value, text, options.max_depth):
+    if not is_plain(value, text, options.max_depth) and (
+        find_lone_surrogate(text) >= 0 or is_deeper(value, text, options.max_depth)
+    ):
         return False
     if options is DEFAULTS:
         return True

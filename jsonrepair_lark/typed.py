@@ -12,10 +12,10 @@ from functools import cache
 from operator import itemgetter
 from typing import Any, Final
 
-from jsonrepair_lark.coercion import WHITE_SPACE, Schema, coerce, is_same
+from jsonrepair_lark.coercion import Schema, coerce, is_same
 from jsonrepair_lark.paths import Steps
 from jsonrepair_lark.policies import DEFAULTS
-from jsonrepair_lark.reader import json_program, valid_value
+from jsonrepair_lark.reader import WHITE_SPACE, json_program, valid_value
 from jsonrepair_lark.result import Coercion, Repair, Result, apply
 from jsonrepair_lark.scanner import local_name
 from jsonrepair_lark.session import Session
