@@ -10,7 +10,7 @@ Source: OpenAI's chat completion chunks, `choices[].delta.tool_calls[]`.
 import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Final
 
 from jsonrepair_lark import completion
 from jsonrepair_lark.policies import CUT, Options, options_from
@@ -20,7 +20,8 @@ from jsonrepair_lark.session import Session
 from jsonrepair_lark.tables import END
 from jsonrepair_lark.values import MISSING, partial_value
 
-NO_ARGUMENTS = "{}"
+NO_ARGUMENTS: Final = "{}"
+PIECE_CHARACTERS: Final = 2048
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,6 +81,11 @@ class _Slot:
             self.name += name
 
     def feed(self, text: str) -> None:
+        # Each value of a slot is fed what is left of the piece that the one before ended in.
+        for start in range(0, len(text), PIECE_CHARACTERS):
+            self._feed_piece(text[start : start + PIECE_CHARACTERS])
+
+    def _feed_piece(self, text: str) -> None:
         self._pieces.append(text)
         self._session.feed(text)
         while self._session.stop is not None and self._has_further_value():
@@ -143,12 +149,15 @@ class ArgumentAssembler:
                 or None.
 
         Raises:
+            TypeError: for text.
             ValueError: after `finish`.
         """
         if self._calls is not None:
             raise ValueError("the calls are assembled")
         if delta is None:
             return
+        if isinstance(delta, str | bytes):
+            raise TypeError(f"a delta must not be of type {type(delta).__name__}")
         # The SDK's objects are iterable too: over their fields.
         if (
             isinstance(delta, Iterable)

@@ -12,6 +12,7 @@ Schema 2020-12, https://json-schema.org/draft/2020-12.
 import re
 import sys
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from decimal import Decimal
 from functools import cache
 from typing import Any, Final
@@ -30,6 +31,9 @@ Schema = Mapping[str, Any] | bool
 
 LEVELS_MAX: Final = 100
 """Values nested deeper, and chains of references longer than this, stay as they are."""
+STEPS_MIN: Final = 20_000
+STEPS_PER_NODE: Final = 200
+"""How many schemas a value is held against at most; beyond that it stays as it is."""
 EXACT_FLOAT_MAX: Final = 2**53
 """Integers up to this size have a float of their own."""
 
@@ -67,24 +71,66 @@ def coerce(value: Any, schema: Schema, changes: list[Coercion] | None = None) ->
     Returns:
         The value itself where nothing changes, else a copy of the containers around a change.
     """
-    coercer = _Coercer(schema)
-    coerced = coercer.coerce(value, schema, (), 0)
-    if changes is not None:
-        changes += coercer.changes
-    return coerced
+    return coerced(value, schema, DEFAULTS, changes if changes is not None else [])
+
+
+def coerced(value: Any, schema: Schema, options: Options, changes: list[Coercion]) -> Any:
+    """Return what `coerce` does; JSON given as text obeys the options."""
+    coercer = _Coercer(schema, options, STEPS_MIN + STEPS_PER_NODE * _n_nodes(value))
+    try:
+        after = coercer.coerce(value, schema, (), 0)
+    except _TooManySteps:
+        return value
+    changes += coercer.changes
+    return after
+
+
+class _TooManySteps(Exception):  # noqa: N818 - control flow of this module
+    """A schema sends the same value through too many alternatives."""
+
+
+def _n_nodes(value: Any) -> int:
+    count = 0
+    pending = [value]
+    while pending:
+        item = pending.pop()
+        count += 1
+        if isinstance(item, dict):
+            pending += item.values()
+        elif isinstance(item, list):
+            pending += item
+    return count
 
 
 class _Coercer:
     """Coerces one value; keeps the changes and the root that references start from."""
 
-    def __init__(self, root: Schema) -> None:
+    def __init__(self, root: Schema, options: Options, steps: int) -> None:
         self._root = root
+        self._options = options
+        self._steps = steps
+        self._active: set[tuple[int, int]] = set()
         self.changes: list[Coercion] = []
 
     def coerce(self, value: Any, schema: Any, path: Steps, level: int) -> Any:
         if not isinstance(schema, Mapping) or level > LEVELS_MAX:
             return value
-        level += 1
+        self._step()
+        # A schema that refers to itself without going into the value says nothing more.
+        key = (id(schema), len(path))
+        if key in self._active:
+            return value
+        self._active.add(key)
+        after = self._coerce(value, schema, path, level + 1)
+        self._active.discard(key)
+        return after
+
+    def _step(self) -> None:
+        self._steps -= 1
+        if self._steps < 0:
+            raise _TooManySteps
+
+    def _coerce(self, value: Any, schema: Mapping[str, Any], path: Steps, level: int) -> Any:
         if "$ref" in schema:
             value = self.coerce(value, self._resolve(schema["$ref"]), path, level)
         for part in _parts(schema, "allOf"):
@@ -103,11 +149,39 @@ class _Coercer:
         self.changes.append(Coercion(path, before, after))
         return after
 
+    def _converted(self, value: Any, types: list[str]) -> Any:
+        """Return a value of one of the types that says exactly what `value` does, or `MISSING`."""
+        if isinstance(value, str):
+            return (
+                MISSING
+                if "string" in types
+                else self._text_converted(value.strip(WHITE_SPACE), types)
+            )
+        if "integer" in types and isinstance(value, float) and value.is_integer():
+            return int(value) if abs(value) <= EXACT_FLOAT_MAX else MISSING
+        if "boolean" in types and type(value) is int and value in (0, 1):
+            return value == 1
+        return MISSING
+
+    def _text_converted(self, text: str, types: list[str]) -> Any:
+        as_json = valid_value(text, self._options)
+        if as_json is not MISSING and _has_type(as_json, types):
+            return as_json
+        if "integer" in types and _NUMBER(text) and is_float(text):
+            return _integer(text)
+        if "boolean" in types and text.casefold() in BOOLEAN_WORDS:
+            return BOOLEAN_WORDS[text.casefold()]
+        if text[:1] in ("[", "{", "("):
+            container = _read_container(text, self._options)
+            if container is not MISSING and _has_type(container, types):
+                return container
+        return MISSING
+
     def _coerce_to_types(self, value: Any, schema: Mapping[str, Any], path: Steps) -> Any:
         types = _types(schema)
         if not types or _has_type(value, types):
             return value
-        after = _converted(value, types)
+        after = self._converted(value, types)
         return value if after is MISSING else self._changed(value, after, path)
 
     def _coerce_to_listed(self, value: Any, schema: Mapping[str, Any], path: Steps) -> Any:
@@ -115,7 +189,7 @@ class _Coercer:
         if not isinstance(listed, list) or any(is_same(value, item) for item in listed):
             return value
         kinds = [name for name, is_of in _IS_OF_TYPE.items() if any(map(is_of, listed))]
-        after = _converted(value, kinds)
+        after = self._converted(value, kinds)
         if after is MISSING or not any(is_same(after, item) for item in listed):
             return value
         return self._changed(value, after, path)
@@ -137,8 +211,9 @@ class _Coercer:
         after, changes = outcomes[0]
         if isinstance(value, str):
             # Text that reads as JSON is that before it is a word.
-            as_json = _read_json(value)
-            after, changes = next((o for o in outcomes if is_same(o[0], as_json)), outcomes[0])
+            as_json = valid_value(value, self._options)
+            same = (outcome for outcome in outcomes if is_same(outcome[0], as_json))
+            after, changes = next(same, outcomes[0])
         elif any(not is_same(after, other) for other, _ in outcomes):
             return value
         self.changes += changes
@@ -172,6 +247,7 @@ class _Coercer:
         """Tell whether a value has what the keywords that are read ask for."""
         if not isinstance(schema, Mapping) or level > LEVELS_MAX:
             return schema is not False
+        self._step()
         level += 1
         if "$ref" in schema and not self.fits(value, self._resolve(schema["$ref"]), level):
             return False
@@ -190,7 +266,9 @@ class _Coercer:
     def _children_fit(self, value: Any, schema: Mapping[str, Any], level: int) -> bool:
         if isinstance(value, dict):
             required = schema.get("required")
-            if isinstance(required, list) and any(key not in value for key in required):
+            if isinstance(required, list) and any(
+                isinstance(key, str) and key not in value for key in required
+            ):
                 return False
             return all(
                 self.fits(item, part, level)
@@ -206,14 +284,23 @@ class _Coercer:
 
     def _resolve(self, reference: Any) -> Any:
         """Return the schema that a local reference (RFC 6901) names; True if there is none."""
-        if not isinstance(reference, str) or not reference.startswith("#"):
+        if not isinstance(reference, str) or not (reference == "#" or reference[:2] == "#/"):
             return True
+        if "%" in reference:
+            from urllib.parse import unquote
+
+            reference = unquote(reference)
         target: Any = self._root
         for step in reference[1:].split("/")[1:]:
             key = step.replace("~1", "/").replace("~0", "~")
             if isinstance(target, Mapping) and key in target:
                 target = target[key]
-            elif isinstance(target, list) and key.isdecimal() and int(key) < len(target):
+            elif (
+                isinstance(target, list)
+                and key.isdecimal()
+                and len(key) < 10
+                and int(key) < len(target)
+            ):
                 target = target[int(key)]
             else:
                 return True
@@ -249,10 +336,9 @@ def _schemas_of_key(schema: Mapping[str, Any], key: str) -> list[Any]:
     return found
 
 
-@cache
-def _is_found(pattern: str, key: str) -> bool:
+def _is_found(pattern: Any, key: str) -> bool:
     try:
-        return re.search(pattern, key) is not None
+        return isinstance(pattern, str) and re.search(pattern, key) is not None
     except re.error:
         return False
 
@@ -279,35 +365,13 @@ def is_same(value: Any, other: Any) -> bool:
     return bool(value == other)
 
 
-def _converted(value: Any, types: list[str]) -> Any:
-    """Return a value of one of the types that says exactly what `value` does, or `MISSING`."""
-    if isinstance(value, str):
-        return MISSING if "string" in types else _text_converted(value.strip(WHITE_SPACE), types)
-    if "integer" in types and isinstance(value, float) and value.is_integer():
-        return int(value) if abs(value) <= EXACT_FLOAT_MAX else MISSING
-    if "boolean" in types and type(value) is int and value in (0, 1):
-        return value == 1
-    return MISSING
-
-
-def _text_converted(text: str, types: list[str]) -> Any:
-    as_json = _read_json(text)
-    if as_json is not MISSING and _has_type(as_json, types):
-        return as_json
-    if "integer" in types and _NUMBER(text) and is_float(text):
-        return _integer(text)
-    if "boolean" in types and text.casefold() in BOOLEAN_WORDS:
-        return BOOLEAN_WORDS[text.casefold()]
-    if text[:1] in ("[", "{", "("):
-        container = _read_container(text)
-        if container is not MISSING and _has_type(container, types):
-            return container
-    return MISSING
-
-
 def _integer(text: str) -> Any:
     """Return the integer that a number with a fraction or an exponent is, or `MISSING`."""
-    number = Decimal(text)
+    try:
+        number = Decimal(text)
+    except ArithmeticError:
+        # An exponent that even a decimal has no room for.
+        return MISSING
     limit = sys.get_int_max_str_digits() or sys.maxsize
     if number == 0:
         return 0
@@ -317,19 +381,17 @@ def _integer(text: str) -> Any:
     return int(number)
 
 
-def _read_json(text: str) -> Any:
-    """Return the value of valid JSON text, or `MISSING`."""
-    return valid_value(text, DEFAULTS)
-
-
-def _read_container(text: str) -> Any:
+def _read_container(text: str, options: Options) -> Any:
     """Return the list or dict that text is in JSON with faults, or as a Python literal."""
-    result = read(text, DEFAULTS)
+    result = read(text, options)
     if result.status != "rejected":
         return result.value
-    session = Session(_python_literals(), Options(profile="strict").limits)
+    limits = replace(options.limits, allowed=frozenset(), natives=False)
+    session = Session(_python_literals(), limits)
     session.finish(text)
-    return MISSING if session.stop is not None else session.values[-1]
+    if session.stop is not None or options.duplicate_keys == "reject":
+        return MISSING
+    return session.values[-1]
 
 
 @cache

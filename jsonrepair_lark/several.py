@@ -151,14 +151,16 @@ def _values_side_by_side(text: str, options: Options) -> Iterator[Result]:
 
 def _is_followed_by_value(text: str, end: int) -> bool:
     """Tell whether what follows can't be an excess closer, which would belong to the value."""
-    return text[skip_white_space(text, end) :][:1] not in ("]", "}") if end < len(text) else True
+    at = skip_white_space(text, end)
+    return text[at : at + 1] not in ("]", "}")
 
 
 def _accepted(text: str, start: int, end: int, session: Session, options: Options) -> Result:
     """Return the result of the part of the text that a stopped session has read completely."""
     part = text[start:end]
     if options.duplicate_keys == "reject":
-        result = read(part, options)
+        # What follows the part proves a number complete.
+        result = read(part, replace(options, number_at_end="accept"))
     else:
         session.accept()
         result = result_of(session, part, options)

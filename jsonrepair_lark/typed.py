@@ -5,14 +5,15 @@ once more, and its text gives way to the new one.
 """
 
 import json
+import sys
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from operator import itemgetter
 from typing import Any, Final
 
-from jsonrepair_lark.coercion import Schema, coerce, is_same
+from jsonrepair_lark.coercion import Schema, coerced, is_same
 from jsonrepair_lark.paths import Steps
 from jsonrepair_lark.policies import DEFAULTS
 from jsonrepair_lark.reader import WHITE_SPACE, json_program, valid_value
@@ -20,6 +21,7 @@ from jsonrepair_lark.result import Coercion, Repair, Result, apply
 from jsonrepair_lark.scanner import local_name
 from jsonrepair_lark.session import Session
 from jsonrepair_lark.stack import Action, Program, Token, flattened
+from jsonrepair_lark.values import MISSING
 
 KIND: Final = "coercion"
 
@@ -36,11 +38,14 @@ def typed(result: Result, schema: Schema, *, validate: bool = False) -> Result:
         ImportError: with `validate`, if `jsonschema` is not installed.
     """
     changes: list[Coercion] = []
-    value = coerce(result.value, schema, changes)
+    value = coerced(result.value, schema, result.options, changes)
     if changes:
         repairs = _with_coercions(result, value, changes)
         text = apply(result.input, repairs)
         span = result.span
+        if valid_value(text, result.options) is MISSING:
+            # JSON given as text may hold what the options refuse, such as another level.
+            return result
         result = Result(
             "repaired", text, value, result.input, result.options, repairs=repairs, span=span
         )
@@ -51,22 +56,29 @@ def typed(result: Result, schema: Schema, *, validate: bool = False) -> Result:
 
 
 def _errors(value: Any, schema: Schema) -> tuple[str, ...]:
+    from jsonschema.exceptions import SchemaError
     from jsonschema.validators import validator_for
+    from referencing.exceptions import Unresolvable
 
-    validator = validator_for(schema)(schema)
-    return tuple(f"{error.json_path}: {error.message}" for error in validator.iter_errors(value))
+    kind = validator_for(schema)
+    try:
+        kind.check_schema(dict(schema) if isinstance(schema, Mapping) else schema)
+        errors = list(kind(schema).iter_errors(value))
+    except (SchemaError, Unresolvable) as error:
+        raise ValueError(f"the schema is no JSON Schema that can be used: {error}") from error
+    return tuple(f"{error.json_path}: {error.message}" for error in errors)
 
 
 def _with_coercions(result: Result, value: Any, changes: Sequence[Coercion]) -> tuple[Repair, ...]:
     """Return the repairs of a result with those that change types, in the order of the text."""
     spans = _Spans(result)
-    done: list[Steps] = []
+    done: set[Steps] = set()
     edits: list[tuple[int, int, str]] = []
     for change in changes:
         # What lies inside a changed value is part of its new text.
-        if any(change.steps[: len(steps)] == steps for steps in done):
+        if any(change.steps[:length] in done for length in range(len(change.steps) + 1)):
             continue
-        done.append(change.steps)
+        done.add(change.steps)
         after = value
         for step in change.steps:
             after = after[step]
@@ -77,8 +89,10 @@ def _with_coercions(result: Result, value: Any, changes: Sequence[Coercion]) -> 
 
 def _json_text(before: Any, after: Any) -> str:
     """Return the text of the new value: the old one's own where that is it, as for `"1.50"`."""
-    if isinstance(before, str) and is_same(valid_value(before, DEFAULTS), after):
-        return before.strip(WHITE_SPACE)
+    if isinstance(before, str):
+        as_json = valid_value(before, DEFAULTS)
+        if type(as_json) is type(after) and is_same(as_json, after):
+            return before.strip(WHITE_SPACE)
     return json.dumps(after, ensure_ascii=False)
 
 
@@ -91,12 +105,14 @@ def _merged(result: Result, edits: list[tuple[int, int, str]]) -> tuple[Repair, 
         before, after = places.input_offset(start), places.input_offset(end)
         covered.append((before, after))
         made.append(Repair(KIND, before, result.input[before:after], inserted, result.input))
-    kept = [
-        repair
-        for repair in result.repairs
-        if not any(start <= repair.offset < end for start, end in covered)
-    ]
+    kept = [repair for repair in result.repairs if not _is_covered(repair.offset, covered)]
     return tuple(sorted((*kept, *made), key=lambda repair: repair.offset))
+
+
+def _is_covered(offset: int, spans: list[tuple[int, int]]) -> bool:
+    """Tell whether one of the spans, which are in order, holds an offset."""
+    at = bisect_right(spans, (offset, sys.maxsize)) - 1
+    return at >= 0 and offset < spans[at][1]
 
 
 class _Places:
@@ -118,12 +134,13 @@ class _Places:
 class _Node:
     """A value's place in the text, and those of its members or items."""
 
-    __slots__ = ("children", "end", "start")
+    __slots__ = ("children", "end", "members", "start")
 
     def __init__(self, start: int, end: int, children: list[Any]) -> None:
         self.start = start
         self.end = end
         self.children = children
+        self.members: dict[str, _Node] | None = None
 
 
 class _Spans:
@@ -139,16 +156,16 @@ class _Spans:
         """Return start and end of the value that the steps lead to."""
         node = self._root
         for step in steps:
-            if isinstance(step, int):
-                node = node.children[step]
-            else:
-                # Of a repeated key the last one counts.
-                node = next(
-                    value
-                    for key, value in reversed(node.children)
-                    if json.loads(self._text[key.start : key.end]) == step
-                )
+            node = node.children[step] if isinstance(step, int) else self._members(node)[step]
         return node.start, node.end
+
+    def _members(self, node: _Node) -> dict[str, _Node]:
+        if node.members is None:
+            # Of a repeated key the last one counts.
+            node.members = {
+                json.loads(self._text[key.start : key.end]): value for key, value in node.children
+            }
+        return node.members
 
 
 def _node(children: list[Any]) -> _Node:
