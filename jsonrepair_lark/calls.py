@@ -13,6 +13,7 @@ from typing import Any, Final, Literal
 
 from jsonrepair_lark.assembler import call_id
 from jsonrepair_lark.coercion import coerce
+from jsonrepair_lark.completion import open_rules
 from jsonrepair_lark.formats import CALL_RULE, grammar_of
 from jsonrepair_lark.policies import Options, options_from
 from jsonrepair_lark.reader import read, repairs_of
@@ -20,7 +21,7 @@ from jsonrepair_lark.recovery import RecoveringSession, Rejected
 from jsonrepair_lark.result import Repair, apply
 from jsonrepair_lark.stack import Action, Edit, Program, Span, Token, actions_for
 from jsonrepair_lark.tools import Tools, schema_of_argument, schemas_of
-from jsonrepair_lark.values import MAKERS, partial_of, repaired_value
+from jsonrepair_lark.values import MAKERS, OTHER_NOTATIONS, partial_of, repaired_value
 
 RECOVERABLE: Final = frozenset({CALL_RULE})
 SPANNED: Final = frozenset({"content", "reasoning", CALL_RULE, "tool_args", "arg_value"})
@@ -55,7 +56,7 @@ class RejectedCall:
 
     Attributes:
         span: where it stands in the text.
-        reason: a reason code of `repair`, or `missing_name`, `unknown_tool`, `repeated_argument`.
+        reason: a reason code of `repair`, or `missing_name`, `unknown_tool`.
         offset: where in the text it was refused.
         name: the name of the tool, if it was read.
         partial: the largest sound value of its arguments, or None.
@@ -106,11 +107,15 @@ class _Part:
 
 @dataclass(frozen=True, slots=True)
 class _Field:
-    """A named value of a call: a rule of the contract, its value and its span if it has one."""
+    """A named value of a call: a rule of the contract, its value and its span if it has one.
+
+    `inner` are fields inside it, such as a name that is part of an id.
+    """
 
     rule: str
     value: Any
     span: Span | None = None
+    inner: tuple["_Field", ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,11 +125,16 @@ class _Call:
 
 
 def _text(children: list[Any]) -> str:
-    return "".join(child.text if isinstance(child, Token) else str(child) for child in children)
+    pieces = (child.value if isinstance(child, _Field) else child for child in children)
+    return "".join(piece.text if isinstance(piece, Token) else str(piece) for piece in pieces)
+
+
+def _fields(children: list[Any]) -> tuple[_Field, ...]:
+    return tuple(child for child in children if isinstance(child, _Field))
 
 
 def _field_maker(name: str) -> Action:
-    return lambda children: _Field(name, _text(children))
+    return lambda children: _Field(name, _text(children), None, _fields(children))
 
 
 def _spanned_field(name: str) -> Action:
@@ -148,7 +158,8 @@ _CALL_MAKERS: Final[dict[str, Action]] = {
     "arg_value": _spanned_field("arg_value"),
     "arg_text": _field_maker("arg_text"),
     CALL_RULE: lambda children: _Call(
-        children[0], tuple(child for child in children[1:] if isinstance(child, _Field))
+        children[0],
+        tuple(one for field in _fields(children) for one in (*field.inner, field)),
     ),
 }
 
@@ -228,7 +239,7 @@ class _Reading:
                 self._reject(part)
         if session.stop is not None:
             # What the format does not know outside of calls is text like any other.
-            self._content.append(self._text[session.stop.offset :])
+            self._content.append(self._text[_start_of_rest(session) :])
         return ParsedCalls(
             content="".join(self._content),
             reasoning="".join(self._reasoning),
@@ -260,11 +271,14 @@ class _Reading:
 
     def _read_call(self, call: _Call) -> None:
         start, end, _ = call.span
-        name = next((f.value for f in call.fields if f.rule == "tool_name"), "")
+        names = [field.value for field in call.fields if field.rule == "tool_name"]
+        name = names[0] if names else ""
         schema = self._schemas.get(name) if self._schemas is not None else None
         reason, arguments, value = self._arguments(call, schema)
         if not name:
             reason = "missing_name"
+        elif len(names) > 1:
+            reason = "duplicate_key"
         elif self._schemas is not None and name not in self._schemas:
             reason = "unknown_tool"
             if self._unknown == "content":
@@ -292,7 +306,7 @@ class _Reading:
         whole = [field for field in call.fields if field.rule == "tool_args"]
         single = [field for field in call.fields if field.rule == "tool_arg"]
         if len(whole) > 1 or (whole and single):
-            return "repeated_argument", "", None
+            return "duplicate_key", "", None
         if whole:
             return self._whole_arguments(whole[0])
         value: dict[str, Any] = {}
@@ -300,7 +314,7 @@ class _Reading:
         for field in single:
             name, given = field.value[0].value, field.value[1:]
             if name in value:
-                return "repeated_argument", "", value
+                return "duplicate_key", "", value
             value[name], text = self._argument(given[0] if given else None, name, schema)
             texts.append(f"{json.dumps(name, ensure_ascii=False)}: {text}")
         return None, "{" + ", ".join(texts) + "}", value
@@ -308,6 +322,8 @@ class _Reading:
     def _argument(self, given: _Field | None, name: str, schema: Any) -> tuple[Any, str]:
         """Return value and JSON text of one argument."""
         if given is not None and given.rule == "arg_value" and given.span is not None:
+            if self._session.grammar.reaches("arg_value", OTHER_NOTATIONS):
+                return given.value, json.dumps(given.value, ensure_ascii=False)
             return given.value, self._repaired(given.span)
         text = given.value if given is not None else ""
         value = coerce(text, schema_of_argument(schema, name))
@@ -325,7 +341,9 @@ class _Reading:
             return None, inner.text, inner.value
         if not isinstance(value, dict):
             return "not_an_object", "", value
-        return None, self._repaired(field.span) if field.span else "{}", value
+        if field.span is None or self._session.grammar.reaches("tool_args", OTHER_NOTATIONS):
+            return None, json.dumps(value, ensure_ascii=False), value
+        return None, self._repaired(field.span), value
 
     def _edits_in(self, span: Span) -> list[Edit]:
         edits = self._session.edits[: span.n_edits]
@@ -339,6 +357,17 @@ class _Reading:
             for repair in repairs_of(self._edits_in(span), self._text)
         ]
         return apply(part, tuple(moved))
+
+
+def _start_of_rest(session: RecoveringSession) -> int:
+    """Return where the text starts that a stopped session has made no part of."""
+    grammar = session.grammar
+    begun = (
+        rule.start
+        for rule in open_rules(session)
+        if any(grammar.is_terminal(symbol) for symbol in rule.stacked)
+    )
+    return next(begun, session.stop.offset if session.stop else session.consumed)
 
 
 def _parts(values: list[Any]) -> list[Any]:

@@ -34,6 +34,7 @@ LEVELS_MAX: Final = 100
 STEPS_MIN: Final = 20_000
 STEPS_PER_NODE: Final = 200
 """How many schemas a value is held against at most; beyond that it stays as it is."""
+INDEX_MAX_DIGITS: Final = 9
 EXACT_FLOAT_MAX: Final = 2**53
 """Integers up to this size have a float of their own."""
 
@@ -298,7 +299,7 @@ class _Coercer:
             elif (
                 isinstance(target, list)
                 and key.isdecimal()
-                and len(key) < 10
+                and len(key) <= INDEX_MAX_DIGITS
                 and int(key) < len(target)
             ):
                 target = target[int(key)]

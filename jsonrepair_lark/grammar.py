@@ -242,6 +242,19 @@ class Grammar:
         """Return the terminals that `symbol` can begin with."""
         return frozenset(filter(self.is_terminal, self.leftmost(symbol)))
 
+    def reaches(self, rule: str, names: frozenset[str]) -> bool:
+        """Tell whether a rule, by its local name, can derive a rule of one of the local names."""
+        pending = [r.origin for r in self.rules if local_name(r.origin) == rule]
+        seen = set(pending)
+        while pending:
+            origin = pending.pop()
+            for row in self.rules:
+                if row.origin == origin:
+                    fresh = [s for s in row.expansion if s not in seen]
+                    seen.update(fresh)
+                    pending += fresh
+        return any(local_name(symbol) in names for symbol in seen)
+
     def owner(self, terminal: str) -> str:
         """Return the local name of the visible rule that a terminal belongs to."""
         symbol, seen = terminal, {terminal}

@@ -9,12 +9,16 @@ what the grammar allows there. One bad part never costs its siblings.
 import re
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, Final
 
 from jsonrepair_lark import completion
 from jsonrepair_lark.grammar import Grammar
+from jsonrepair_lark.scanner import local_name
 from jsonrepair_lark.session import Limits, Session, Stop
 from jsonrepair_lark.stack import Program
+
+BALANCE_BUDGET_PER_CHARACTER: Final = 4
+"""How often, on average, a character may be looked at to balance brackets."""
 
 
 @dataclass(slots=True, eq=False)
@@ -51,12 +55,13 @@ class RecoveringSession(Session):
         recoverable: the local names of the rules that it survives.
     """
 
-    __slots__ = ("_bad", "_recoverable")
+    __slots__ = ("_bad", "_balance_budget", "_recoverable")
 
     def __init__(self, program: Program, limits: Limits, recoverable: frozenset[str]) -> None:
         super().__init__(program, limits)
         self._recoverable = recoverable
         self._bad: _Bad | None = None
+        self._balance_budget = 0
         # Text without any part is a text too.
         self._has_content = True
 
@@ -110,12 +115,61 @@ class RecoveringSession(Session):
         rest = self._buffer[stop.offset - self._base :]
         return completion.reason_inside(self, rest)
 
+    def finish(self, text: str = "") -> None:
+        """Take the last piece of the text and end it; see `Session.finish`."""
+        self._balance_budget += BALANCE_BUDGET_PER_CHARACTER * (len(self.rest) + len(text))
+        super().finish(text)
+
+    def _close_outer(self, start: int, *, final: bool) -> bool:
+        """Close what is open before an outer closer, or before the sentinel of the next part."""
+        inner: list[str] | None = None
+        for opener in self._openers_at(start):
+            inner = completion.closers_before(self, opener)
+            if inner:
+                self._pos = start
+                self._insert(inner)
+                return True
+        return super()._close_outer(start, final=final)
+
+    def _openers_at(self, pos: int) -> list[str]:
+        """Return the sentinels at `pos` that a recoverable part can begin with."""
+        grammar = self.grammar
+        return [
+            opener
+            for opener in sorted(part_openers(grammar, self._recoverable))
+            if self._buffer.startswith(grammar.fixed_texts[opener], pos)
+        ]
+
+    def _balanced_end(self, start: int) -> int:
+        """Return the end of the bracket that a bad part is, strings skipped; -1 if it is none."""
+        grammar = self.grammar
+        depth = 0
+        pos = start - self._base
+        while 0 <= pos < len(self._buffer) and self._balance_budget > 0:
+            self._balance_budget -= 1
+            found = grammar.any_terminal.match(self._buffer, pos)
+            if found is None:
+                pos += 1
+                continue
+            terminal = grammar.patterned[int((found.lastgroup or "t0")[1:])].name
+            depth += (terminal in grammar.openers) - (terminal in grammar.closers)
+            pos = max(found.end(), pos + 1)
+            if depth <= 0:
+                return pos if terminal in grammar.closers else -1
+        return -1
+
     def _find_end(self, bad: _Bad, *, final: bool) -> bool:
         """Look for the end of a bad part and reduce its rule there; False if it is yet to come."""
         after = self.grammar.gotos[bad.state][bad.origin]
         pattern, closers, longest = _ends(self.grammar, bad.origin)
         buffer = self._buffer
         pos = self._pos
+        if final and closers and max(map(len, closers)) == 1:
+            # The closer is a bracket that the part may hold many of: count them.
+            end = self._balanced_end(bad.rejected.start)
+            if end > pos and self._goes_on(after, end):
+                self._reduce_bad(bad, end)
+                return True
         for found in pattern.finditer(buffer, pos) if pattern else ():
             end = found.end() if found[0] in closers else found.start()
             if not final and len(buffer) - end < longest:
@@ -151,6 +205,18 @@ class RecoveringSession(Session):
         self.states.append(self.grammar.gotos[bad.state][bad.origin])
         self.last_end = self._base + end
         self.reduce_defaults()
+
+
+@cache
+def part_openers(grammar: Grammar, recoverable: frozenset[str]) -> frozenset[str]:
+    """Return the sentinels, longer than a bracket, that a recoverable part can begin with."""
+    origins = {r.origin for r in grammar.rules if local_name(r.origin) in recoverable}
+    return frozenset(
+        symbol
+        for origin in origins
+        for symbol in grammar.first(origin)
+        if len(grammar.fixed_texts.get(symbol, "")) > 1
+    )
 
 
 @cache

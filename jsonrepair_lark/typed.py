@@ -62,7 +62,8 @@ def _errors(value: Any, schema: Schema) -> tuple[str, ...]:
 
     kind = validator_for(schema)
     try:
-        kind.check_schema(dict(schema) if isinstance(schema, Mapping) else schema)
+        if isinstance(schema, Mapping):
+            kind.check_schema(dict(schema))
         errors = list(kind(schema).iter_errors(value))
     except (SchemaError, Unresolvable) as error:
         raise ValueError(f"the schema is no JSON Schema that can be used: {error}") from error

@@ -1,8 +1,9 @@
 """Makes Python values from the rules of JSON that every grammar shares, whole or partial.
 
-The names are the contract: `object array pair string python_string number true false null`. A value
-is made when its rule is reduced, so that what is there can be had at any time, and the rules that
-are still open tell the path to what is missing.
+The names are the contract: `object array pair string number true false null`, and `python_string`
+`raw_string` for text in another notation or in none. A value is made when its rule is reduced, so
+that what is there can be had at any time, and the rules that are still open tell the path to what
+is missing.
 """
 
 from collections.abc import Iterable
@@ -29,6 +30,10 @@ def _first(children: list[Any]) -> Any:
     return children[0]
 
 
+def _raw_string(children: list[Any]) -> str:
+    return "".join(token.text for token in children)
+
+
 def _python_string(children: list[Any]) -> str:
     import ast
 
@@ -42,6 +47,7 @@ MAKERS: Final[dict[str, Action]] = {
     "pair": tuple,
     "string": _string,
     "python_string": _python_string,
+    "raw_string": _raw_string,
     "number": lambda children: decode_number(children[0].source),
     "true": lambda _children: True,
     "false": lambda _children: False,
@@ -49,6 +55,8 @@ MAKERS: Final[dict[str, Action]] = {
     "start": _first,
 }
 """What makes the value of each rule of the contract from its children."""
+OTHER_NOTATIONS: Final = frozenset({"python_string", "raw_string"})
+"""The rules among them whose text is no JSON."""
 
 
 def repaired_value(name: str, kind: str) -> Action:
