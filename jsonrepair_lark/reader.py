@@ -165,24 +165,30 @@ def repairs_of(edits: list[Edit], text: str) -> tuple[Repair, ...]:
     """Return the repairs that edits amount to: those of one kind in one string are one."""
     repairs: list[Repair] = []
     last: Edit | None = None
+    removed: list[str] = []
+    inserted: list[str] = []
+    start = end = 0
     for edit in edits:
-        removed = text[edit.start : edit.end]
-        inserted = edit.replace(removed)
+        old = text[edit.start : edit.end]
+        new = edit.replace(old)
         if edit.kind in OVERLONG:
-            n_after = len(os.path.commonprefix((removed[::-1], inserted[::-1])))  # noqa: RUF071 - characters, not folders
-            removed = removed[: len(removed) - n_after]
-            inserted = inserted[: len(inserted) - n_after]
-        made = Repair(edit.kind, edit.start, removed, inserted, text)
+            n_same = len(os.path.commonprefix((old[::-1], new[::-1])))  # noqa: RUF071 - characters
+            old, new = old[: len(old) - n_same], new[: len(new) - n_same]
         if last is not None and edit.belongs_to(last):
-            before = repairs.pop()
-            between = text[before.offset + len(before.removed) : made.offset]
-            made = Repair(
-                edit.kind,
-                before.offset,
-                before.removed + between + made.removed,
-                before.inserted + between + made.inserted,
-                text,
-            )
-        repairs.append(made)
+            between = text[end : edit.start]
+            removed += (between, old)
+            inserted += (between, new)
+        else:
+            if last is not None:
+                repairs.append(_repair(last.kind, start, removed, inserted, text))
+            removed, inserted = [old], [new]
+            start = edit.start
+        end = edit.start + len(old)
         last = edit
+    if last is not None:
+        repairs.append(_repair(last.kind, start, removed, inserted, text))
     return tuple(repairs)
+
+
+def _repair(kind: str, offset: int, removed: list[str], inserted: list[str], text: str) -> Repair:
+    return Repair(kind, offset, "".join(removed), "".join(inserted), text)

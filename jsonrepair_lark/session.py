@@ -449,7 +449,12 @@ class Session(ParseStack):
                 if hook is not None and hook.kind not in self.limits.allowed:
                     self._refuse_repair(hook.kind, starts[-size])
                     return
-                if size:
+                if size == 1:
+                    children = [values.pop()]
+                    begin = starts.pop()
+                    states.pop()
+                    self._depth -= n_openers
+                elif size:
                     children = values[-size:]
                     begin = starts[-size]
                     del states[-size:]

@@ -162,10 +162,20 @@ def _node_action(rule: RuleRow, make: Action, inlined: set[str]) -> Action:
             return [children[index] for index in kept]
 
     if any(rule.expansion[index] in inlined for index in kept):
+        if len(kept) == 1:
+            return _single_inline_action(kept[0], make)
         return lambda children: make(flattened(pick(children)))
     if kept == tuple(range(len(rule.expansion))):
         return make
     return lambda children: make(pick(children))
+
+
+def _single_inline_action(index: int, make: Action) -> Action:
+    def action(children: list[Any]) -> Any:
+        child = children[index]
+        return make(child if type(child) is Inline else [child])
+
+    return action
 
 
 def _spanned_action(rule: RuleRow, make: Action) -> Action:
