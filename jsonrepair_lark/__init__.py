@@ -14,6 +14,8 @@ from jsonrepair_lark.assembler import ArgumentAssembler, AssembledCall
 from jsonrepair_lark.calls import ParsedCalls, RejectedCall, ToolCall, parse_calls
 from jsonrepair_lark.coercion import coerce
 from jsonrepair_lark.errors import GrammarFormatError, GrammarNotFoundError
+from jsonrepair_lark.formats import Format, formats
+from jsonrepair_lark.promote import promote, recognise
 from jsonrepair_lark.result import Coercion, Repair, Result
 from jsonrepair_lark.several import Extraction, extract, split
 
@@ -22,6 +24,7 @@ __all__ = [
     "AssembledCall",
     "Coercion",
     "Extraction",
+    "Format",
     "GrammarFormatError",
     "GrammarNotFoundError",
     "ParsedCalls",
@@ -33,10 +36,13 @@ __all__ = [
     "ToolCall",
     "coerce",
     "extract",
+    "formats",
     "from_file",
     "load",
     "loads",
     "parse_calls",
+    "promote",
+    "recognise",
     "repair",
     "repair_arguments",
     "repair_json",

@@ -8,7 +8,10 @@ from collections.abc import Iterator
 from typing import IO, Any, Final
 
 from jsonrepair_lark.api import repair
+from jsonrepair_lark.calls import call_data, parse_calls
+from jsonrepair_lark.formats import formats
 from jsonrepair_lark.policies import CHOICES, PROFILES
+from jsonrepair_lark.promote import recognise
 from jsonrepair_lark.result import Result
 from jsonrepair_lark.several import extract, split
 
@@ -45,6 +48,12 @@ def _parser() -> argparse.ArgumentParser:
     command = commands.add_parser("coerce", parents=[common, report], help=text, description=text)
     command.add_argument("--schema", required=True, metavar="FILE", help="the schema, as JSON")
     command.add_argument("--validate", action="store_true", help="validate (needs jsonschema)")
+    text = "print the content and the tool calls of a message as JSON"
+    command = commands.add_parser("calls", parents=[common], help=text, description=text)
+    command.add_argument("--format", required=True, help="see the command formats; or auto")
+    command.add_argument("--tools", metavar="FILE", help="the tools that were offered, as JSON")
+    text = "list the formats of tool calls"
+    commands.add_parser("formats", help=text, description=text)
     text = "print the parse: tree, open rules, closers, repairs"
     commands.add_parser("tree", parents=[common], help=text, description=text)
     return parser
@@ -117,10 +126,36 @@ def _show(arguments: argparse.Namespace, result: Result, label: str) -> None:
         sys.stderr.write(label + report(result, color=_has_color(sys.stderr)))
 
 
+def _calls(arguments: argparse.Namespace, text: bytes, options: dict[str, Any]) -> int:
+    """Write the calls of one message; 1 if some were rejected."""
+    tools = None
+    if arguments.tools is not None:
+        with open(arguments.tools, "rb") as file:  # noqa: PTH123 - a path from the command line
+            tools = json.load(file)
+    message = text.decode("utf-8", "replace")
+    if arguments.format == "auto":
+        parsed = recognise(message, tools=tools, **options)
+        data = call_data(parsed) if parsed else {"content": message, "calls": [], "rejected": []}
+    else:
+        data = call_data(parse_calls(message, format=arguments.format, tools=tools, **options))
+    sys.stdout.write(json.dumps(data, ensure_ascii=False) + "\n")
+    return REFUSED if data["rejected"] else 0
+
+
+def _list_formats() -> int:
+    for one in formats():
+        aliases = f" ({', '.join(one.aliases)})" if one.aliases else ""
+        sys.stdout.write(f"{one.name}{aliases}: {one.title}\n")
+    return 0
+
+
 def _run(arguments: argparse.Namespace, source: IO[bytes]) -> int:
     options = _options(arguments)
     status = 0
     for label, text in _texts(source, lines=arguments.lines):
+        if arguments.command == "calls":
+            status = max(status, _calls(arguments, text, options))
+            continue
         for result in _results(arguments, text, options):
             if result.status == "rejected" or result.schema_errors:
                 status = REFUSED
@@ -140,6 +175,8 @@ def main(argv: list[str] | None = None) -> int:
         # Texts are UTF-8 whatever the terminal says, and newlines come out as they went in.
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(encoding="utf-8", errors="backslashreplace", newline="")
+    if arguments.command == "formats":
+        return _list_formats()
     try:
         if arguments.file == "-":
             return _run(arguments, sys.stdin.buffer)
@@ -149,7 +186,7 @@ def main(argv: list[str] | None = None) -> int:
         # The reader went away; there is nobody to tell.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
-    except (OSError, ValueError, ImportError) as error:
+    except (OSError, ValueError, TypeError, LookupError, ImportError) as error:
         print(f"{parser.prog}: {error}", file=sys.stderr)
         return USAGE
 

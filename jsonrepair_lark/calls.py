@@ -206,6 +206,35 @@ def parse_calls(
     return _Reading(session, text, schemas_of(tools), chosen, unknown=unknown).parsed()
 
 
+def call_data(parsed: ParsedCalls) -> dict[str, Any]:
+    """Return what a message holds as data for JSON."""
+    return {
+        "content": parsed.content,
+        "reasoning": parsed.reasoning,
+        "calls": [
+            {
+                "index": call.index,
+                "id": call.id,
+                "name": call.name,
+                "arguments": call.value,
+                "span": list(call.span),
+            }
+            for call in parsed.calls
+        ],
+        "rejected": [
+            {
+                "span": list(call.span),
+                "reason": call.reason,
+                "offset": call.offset,
+                "name": call.name,
+                "partial": call.partial,
+            }
+            for call in parsed.rejected
+        ],
+        "format": parsed.format,
+    }
+
+
 class _Reading:
     """Turns what a finished session has read into calls."""
 

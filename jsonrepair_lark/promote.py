@@ -1,0 +1,102 @@
+"""Finds calls in messages whose API left them in the content.
+
+`recognise` tells the format of a text by its sentinels; `promote` makes a chat message with
+structured calls of one without.
+"""
+
+import os
+from collections.abc import Mapping
+from functools import cache
+from typing import Any, Final
+
+from jsonrepair_lark.calls import ParsedCalls, parse_calls
+from jsonrepair_lark.formats import CALL_RULE, formats, grammar_of
+from jsonrepair_lark.recovery import part_openers
+from jsonrepair_lark.tools import Tools, field, schemas_of
+
+SWITCH: Final = "JSONREPAIR_LARK_PROMOTE"
+"""The environment variable that switches `promote` off if it is `0`."""
+
+
+@cache
+def _sentinels(name: str) -> frozenset[str]:
+    """Return the texts that announce a call in a format; none for a format without sentinels."""
+    grammar = grammar_of(name)
+    return frozenset(
+        grammar.fixed_texts[opener] for opener in part_openers(grammar, frozenset({CALL_RULE}))
+    )
+
+
+def recognise(text: str, *, tools: Tools = None, **options: Any) -> ParsedCalls | None:
+    """Return what the one format that fits reads in a text, None if none or several fit.
+
+    A format fits if one of its sentinels is in the text and it reads calls there and rejects
+    none. Formats that read the same calls are one.
+
+    Args:
+        text: what the model wrote.
+        tools: as in `parse_calls`.
+        **options: as in `parse_calls`.
+
+    Raises:
+        TypeError, ValueError: as `parse_calls`.
+    """
+    fitting: dict[tuple[tuple[str, str], ...], ParsedCalls] = {}
+    for one in formats():
+        if not any(sentinel in text for sentinel in _sentinels(one.name)):
+            continue
+        parsed = parse_calls(text, format=one.name, tools=tools, **options)
+        if parsed.calls and not parsed.rejected:
+            read = tuple((call.name, call.arguments) for call in parsed.calls)
+            fitting.setdefault(read, parsed)
+    return next(iter(fitting.values())) if len(fitting) == 1 else None
+
+
+def promote(
+    message: Any,
+    tools: Tools,
+    *,
+    format: str | None = None,
+    enabled: bool = True,
+    **options: Any,  # noqa: A002 - what callers call it
+) -> Any:
+    """Return a chat message with the calls that its content holds as structured calls.
+
+    The message itself is returned where there is nothing to do: it has structured calls, no tools
+    were offered, no format fits, `enabled` is false or the environment variable
+    `JSONREPAIR_LARK_PROMOTE` is `0`.
+
+    Args:
+        message: a mapping with `content` and `tool_calls`, or an object of the SDK's; not changed.
+        tools: the tools that were offered; only their names, exactly, are calls.
+        format: the format of the content; by default it is recognised.
+        enabled: whether to look at all.
+        **options: as in `parse_calls`.
+
+    Raises:
+        GrammarNotFoundError: if there is no such format.
+        TypeError, ValueError: as `parse_calls`.
+    """
+    content = field(message, "content")
+    is_off = not enabled or os.environ.get(SWITCH) == "0"
+    schemas = schemas_of(tools)
+    if is_off or not schemas or not isinstance(content, str) or field(message, "tool_calls"):
+        return message
+    if format is None:
+        parsed = recognise(content, tools=schemas, **options)
+    else:
+        parsed = parse_calls(content, format=format, tools=schemas, **options)
+    if parsed is None or not parsed.calls:
+        return message
+    calls = [
+        {
+            "id": call.id,
+            "type": "function",
+            "function": {"name": call.name, "arguments": call.arguments},
+        }
+        for call in parsed.calls
+    ]
+    changed = {"content": parsed.content.strip() or None, "tool_calls": calls}
+    if isinstance(message, Mapping):
+        return {**message, **changed}
+    return type(message).model_validate({**message.model_dump(), **changed})
