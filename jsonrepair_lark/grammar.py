@@ -243,8 +243,13 @@ class Grammar:
         return frozenset(filter(self.is_terminal, self.leftmost(symbol)))
 
     def reaches(self, rule: str, names: frozenset[str]) -> bool:
-        """Tell whether a rule, by its local name, can derive a rule of one of the local names."""
-        pending = [r.origin for r in self.rules if local_name(r.origin) == rule]
+        """Tell whether a rule can derive a rule of one of the local names.
+
+        Args:
+            rule: its full name, or its local one.
+            names: local names.
+        """
+        pending = [r.origin for r in self.rules if rule in (r.origin, local_name(r.origin))]
         seen = set(pending)
         while pending:
             origin = pending.pop()

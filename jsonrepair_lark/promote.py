@@ -12,6 +12,7 @@ from typing import Any, Final
 from jsonrepair_lark.calls import ParsedCalls, parse_calls
 from jsonrepair_lark.formats import CALL_RULE, formats, grammar_of
 from jsonrepair_lark.recovery import part_openers
+from jsonrepair_lark.scanner import local_name
 from jsonrepair_lark.tools import Tools, field, schemas_of
 
 SWITCH: Final = "JSONREPAIR_LARK_PROMOTE"
@@ -22,9 +23,17 @@ SWITCH: Final = "JSONREPAIR_LARK_PROMOTE"
 def _sentinels(name: str) -> frozenset[str]:
     """Return the texts that announce a call in a format; none for a format without sentinels."""
     grammar = grammar_of(name)
-    return frozenset(
-        grammar.fixed_texts[opener] for opener in part_openers(grammar, frozenset({CALL_RULE}))
-    )
+    texts = grammar.fixed_texts
+    rules = frozenset({CALL_RULE})
+    # A rule around the calls, such as a list of them, may begin with the sentinel.
+    around = {
+        row.expansion[0]
+        for row in grammar.rules
+        if row.expansion
+        and any(local_name(s) == CALL_RULE or grammar.reaches(s, rules) for s in row.expansion[1:])
+    }
+    openers = {symbol for symbol in around if len(texts.get(symbol, "")) > 1}
+    return frozenset(texts[opener] for opener in part_openers(grammar, rules) | openers)
 
 
 def recognise(text: str, *, tools: Tools = None, **options: Any) -> ParsedCalls | None:
@@ -58,7 +67,7 @@ def promote(
     *,
     format: str | None = None,
     enabled: bool = True,
-    **options: Any,  # noqa: A002 - what callers call it
+    **options: Any,
 ) -> Any:
     """Return a chat message with the calls that its content holds as structured calls.
 
