@@ -166,6 +166,7 @@ def repair_arguments(text: Text, *, fallback: str = "{}", **options: Any) -> str
         reason, place = result.reason, rejection.offset if rejection else 0
     else:
         reason, place = "not_an_object", 0
+    half = LOGGED_MAX_CHARACTERS // 2
     # Imported here, as `logging` takes longer to import than a payload to repair.
     import logging
 
@@ -173,7 +174,7 @@ def repair_arguments(text: Text, *, fallback: str = "{}", **options: Any) -> str
         "tool-call arguments refused: %s at character %d: %s",
         reason,
         place,
-        ascii(result.input[place : place + LOGGED_MAX_CHARACTERS // 4]),
+        ascii(result.input[max(0, place - half) : place + half]),
     )
     return fallback
 
