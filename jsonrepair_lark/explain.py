@@ -8,9 +8,10 @@ from typing import Final
 
 from jsonrepair_lark.completion import OpenRule, open_rules
 from jsonrepair_lark.grammar import Grammar
+from jsonrepair_lark.limits import Stop
 from jsonrepair_lark.paths import step_text
 from jsonrepair_lark.scanner import is_text, local_name
-from jsonrepair_lark.session import Session, Stop
+from jsonrepair_lark.session import Session
 from jsonrepair_lark.tables import END, RuleRow
 from jsonrepair_lark.values import path_of
 

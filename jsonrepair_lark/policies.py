@@ -10,7 +10,7 @@ from functools import cached_property, lru_cache
 from typing import Any, Final, Literal
 
 from jsonrepair_lark.lexemes import is_float
-from jsonrepair_lark.session import Limits
+from jsonrepair_lark.limits import Limits
 
 REASONS: Final = frozenset(
     {

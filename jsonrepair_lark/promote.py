@@ -65,7 +65,7 @@ def promote(
     message: Any,
     tools: Tools,
     *,
-    format: str | None = None,
+    format: str | None = None,  # noqa: A002 - what callers call it
     enabled: bool = True,
     **options: Any,
 ) -> Any:

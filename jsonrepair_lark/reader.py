@@ -19,9 +19,10 @@ from jsonrepair_lark.lexemes import (
     scan_once,
     skip_white_space,
 )
+from jsonrepair_lark.limits import Stop
 from jsonrepair_lark.policies import DEFAULTS, Options
 from jsonrepair_lark.result import Repair, Result, apply
-from jsonrepair_lark.session import Session, Stop
+from jsonrepair_lark.session import Session
 from jsonrepair_lark.stack import Edit, Program
 from jsonrepair_lark.values import MISSING, KeyCheck, value_program
 

@@ -13,8 +13,9 @@ from typing import Any, Final
 
 from jsonrepair_lark import completion
 from jsonrepair_lark.grammar import Grammar
+from jsonrepair_lark.limits import Limits, Stop
 from jsonrepair_lark.scanner import local_name
-from jsonrepair_lark.session import Limits, Session, Stop
+from jsonrepair_lark.session import Session
 from jsonrepair_lark.stack import Program
 
 BALANCE_BUDGET_PER_CHARACTER: Final = 4

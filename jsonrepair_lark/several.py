@@ -16,10 +16,11 @@ from typing import Any, Final
 from jsonrepair_lark import completion
 from jsonrepair_lark.grammar import Grammar
 from jsonrepair_lark.lexemes import LINE_COUNT_DISCOUNT, scan_once, skip_white_space
+from jsonrepair_lark.limits import Limits
 from jsonrepair_lark.policies import Options, options_from
 from jsonrepair_lark.reader import Text, decoded_text, is_allowed, json_program, read, result_of
 from jsonrepair_lark.result import Result
-from jsonrepair_lark.session import Limits, Session
+from jsonrepair_lark.session import Session
 from jsonrepair_lark.stack import Program
 from jsonrepair_lark.tables import END
 from jsonrepair_lark.values import value_program

@@ -19,9 +19,10 @@ from lark import Tree
 from jsonrepair_lark import GrammarFormatError, GrammarNotFoundError, registry, tables
 from jsonrepair_lark.completion import open_rules
 from jsonrepair_lark.grammar import Grammar
+from jsonrepair_lark.limits import Limits, Stop
 from jsonrepair_lark.policies import SAFE
 from jsonrepair_lark.scanner import is_text, pattern_of
-from jsonrepair_lark.session import Limits, Session, Stop
+from jsonrepair_lark.session import Session
 from jsonrepair_lark.stack import Action, Program, Token, actions_for
 from jsonrepair_lark.tables import RuleRow, Tables, TerminalRow
 from jsonrepair_lark.trees import tree_of
