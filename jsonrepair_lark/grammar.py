@@ -73,6 +73,7 @@ class Grammar:
                 raise GrammarFormatError(
                     f"Grammar {name!r} declares {row.name}, which nothing scans"
                 )
+        self._reached: dict[tuple[str, frozenset[str]], bool] = {}
         self._plans_in_text: dict[tuple[int, str], StatePlan] = {}
         self.plans: list[StatePlan | None] = [None] * len(source.actions)
         self.hooks = tuple(self._hook(rule) for rule in self.rules)
@@ -249,6 +250,12 @@ class Grammar:
             rule: its full name, or its local one.
             names: local names.
         """
+        key = (rule, names)
+        if key not in self._reached:
+            self._reached[key] = self._reaches(rule, names)
+        return self._reached[key]
+
+    def _reaches(self, rule: str, names: frozenset[str]) -> bool:
         pending = [r.origin for r in self.rules if rule in (r.origin, local_name(r.origin))]
         seen = set(pending)
         while pending:

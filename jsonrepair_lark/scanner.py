@@ -77,7 +77,8 @@ class StatePlan:
         groups: terminal by the name of its group in the compiled scanner.
         natives: terminals scanned by functions, in the order to try them, each with its function,
             whether it stands for one value, and whether it looks no further than one token.
-        sentinel: for a state that takes text up to a sentinel: the compiled search for it.
+        find_sentinel: for a state that takes text up to a sentinel: the search for it.
+        sentinel: the match that tells which it is.
         text_terminal: the terminal of that text, or None.
     """
 
@@ -85,6 +86,7 @@ class StatePlan:
         "_beginnings",
         "_edge",
         "_search",
+        "find_sentinel",
         "groups",
         "match",
         "natives",
@@ -113,7 +115,10 @@ class StatePlan:
         self.terminals = sentinels if text_terminal else rows
         pattern = alternation(self.terminals, "" if text_terminal else skip)
         self.match = re.compile(pattern).match if pattern and not text_terminal else None
-        self.sentinel = re.compile(pattern) if pattern and text_terminal else None
+        self.sentinel = re.compile(pattern).match if pattern and text_terminal else None
+        # Without groups `re` finds what all alternatives begin with, which is much faster.
+        bare = "|".join(f"(?:{pattern_of(row)})" for row in self.terminals)
+        self.find_sentinel = re.compile(bare).search if bare and text_terminal else None
         self.groups = {f"t{n}": row.name for n, row in enumerate(self.terminals)}
         self._edge: tuple[tuple[str, ...], Any, Any] | None = None
         self._search: Any = None

@@ -217,10 +217,10 @@ class Session(Driver):
         while True:
             if not final:
                 start = plan.find_edge(buffer, pos)
-                found = plan.sentinel.match(buffer, start) if plan.sentinel else None
             else:
-                found = plan.sentinel.search(buffer, pos) if plan.sentinel else None
-                start = found.start() if found else size
+                hit = plan.find_sentinel(buffer, pos) if plan.find_sentinel else None
+                start = hit.start() if hit else size
+            found = plan.sentinel(buffer, start) if plan.sentinel and start < size else None
             if start > self._pos:
                 self._take(plan.text_terminal or "", self._pos, start, final and start == size)
                 self._pos = start

@@ -128,7 +128,7 @@ def build(text: str, name: str, *, strict: bool = False) -> Tables:
     Args:
         text: the grammar, in Lark's notation.
         name: what errors call it.
-        strict: refuse shift/reduce conflicts instead of shifting (needs `interegular`).
+        strict: refuse shift/reduce conflicts instead of shifting.
 
     Raises:
         GrammarFormatError: if Lark refuses the grammar.
@@ -138,15 +138,15 @@ def build(text: str, name: str, *, strict: bool = False) -> Tables:
     from lark.lexer import PatternStr
 
     options: dict[str, Any] = {
-        "lexer": "contextual",
+        # The scanners are ours; of Lark's parts only the reading of the grammar is needed here.
+        "parser": None,
+        "lexer": "basic",
         "maybe_placeholders": False,
         "import_paths": [_resolver()],
         "source_path": f"<grammars>/{name}{registry.SUFFIX}",
-        "debug": not strict,
-        "strict": strict,
     }
     try:
-        lark = Lark(text, parser="lalr", **options)
+        lark = Lark(text, **options)
         table = _item_set_table(lark.rules, strict=strict)
     except (LarkError, OSError, AssertionError) as error:
         raise GrammarFormatError(f"Grammar {name!r}: {error}") from error

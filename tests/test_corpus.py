@@ -14,19 +14,20 @@ from typing import Any, Final
 
 import pytest
 
-from jsonrepair_lark import Result, extract, repair
+from jsonrepair_lark import Result, extract, parse_calls, repair
 from jsonrepair_lark.dumps import dump
 
-from .support import corpus, laws
+from .support import calls, corpus, laws
 from .support.corpus import Case
 from .support.documents import split_at
 
 HERE: Final = Path(__file__).resolve().parent
 CORPUS: Final = HERE / "corpus"
-GRAMMARS: Final = HERE.parent / "grammars"
 N_SPLITS: Final = 20
 
-CASES: Final = corpus.read_folder(CORPUS)
+ALL_CASES: Final = corpus.read_folder(CORPUS)
+CASES: Final = [case for case in ALL_CASES if case.grammar not in calls.FORMATS]
+CALL_CASES: Final = [case for case in ALL_CASES if case.grammar in calls.FORMATS]
 
 
 def parametrised(case: Case) -> Any:
@@ -37,6 +38,7 @@ def parametrised(case: Case) -> Any:
 
 
 each_case = pytest.mark.parametrize("case", [parametrised(case) for case in CASES])
+each_call_case = pytest.mark.parametrize("case", [parametrised(case) for case in CALL_CASES])
 
 
 # -- sections --------------------------------------------------------------------------------------
@@ -192,18 +194,51 @@ def repeats_a_key(text: str) -> bool:
     return repeated
 
 
-def grammars_with_a_start() -> set[str]:
-    """Grammars that read a whole text; one without a rule `start` is only there to be imported."""
-    return {
-        path.stem
-        for path in GRAMMARS.glob("*.lark")
-        if re.search(r"^[?!]*start\b", path.read_text("utf-8"), re.MULTILINE)
+# -- messages with tool calls ----------------------------------------------------------------------
+
+
+@each_call_case
+def test_message_gives_what_is_expected(case: Case, request: pytest.FixtureRequest) -> None:
+    parsed = parse_calls(case.text, **calls.arguments_of(case))
+    got = {name: calls.SECTIONS[name](case, parsed) for name in case.sections}
+    wrong = {
+        name: text
+        for name, text in got.items()
+        if not calls.is_equal(name, text, case.sections[name])
     }
+    if request.config.getoption("--update-corpus"):
+        corpus.update(case, wrong)
+    else:
+        assert wrong == {name: case.sections[name] for name in wrong}
 
 
-def test_every_grammar_has_a_corpus_and_every_corpus_a_grammar() -> None:
+@each_call_case
+def test_message_in_pieces_gives_the_same(case: Case) -> None:
+    text = case.text
+    arguments = calls.arguments_of(case)
+    whole = parse_calls(text, **arguments)
+    assert calls.parse_pieces(text, arguments) == whole
+    rng = random.Random(case.name)
+    for _ in range(N_SPLITS):
+        n_cuts = rng.randint(1, 6)
+        cuts = sorted(rng.randint(0, len(text)) for _ in range(n_cuts))
+        pieces = tuple(split_at(text, cuts))
+        assert calls.parse_pieces(pieces, arguments) == whole, pieces
+
+
+@each_call_case
+def test_message_cut_anywhere_obeys_the_laws(case: Case) -> None:
+    text = case.text
+    arguments = calls.arguments_of(case)
+    whole = parse_calls(text, **arguments)
+    for cut in range(len(text)):
+        calls.check_prefix(text, cut, whole, arguments)
+
+
+def test_every_format_has_a_corpus_and_every_corpus_a_grammar() -> None:
     folders = {path.name for path in CORPUS.iterdir() if any(path.glob("*.txt"))}
-    assert folders == grammars_with_a_start()
+    assert folders - calls.FORMATS == {"json", "json_value"}
+    assert calls.FORMATS - folders == set(), "formats without a corpus"
     assert {path.name for path in CORPUS.iterdir()} == folders, "a folder without a corpus file"
 
 

@@ -21,6 +21,7 @@ dividers, the header gets a suffix (`====|||`), and then only dividers with this
 * `:skip(reason)`: the case is not run.
 * `:escapes`: `\\uXXXX` in the input and in the section `text` stands for that character (and
   `\\u005c` for a backslash), for what an editor would not show or not keep.
+* `:tools(file.json)`: the tools that were offered, from a file of the folder.
 * `:options(name=value, ...)`: keyword arguments; numbers and quoted strings as in JSON,
   other values are plain words.
 
