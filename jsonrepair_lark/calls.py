@@ -99,29 +99,43 @@ class ParsedCalls:
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """A piece of text of the message: content or reasoning."""
+    """A piece of text of the message: content or reasoning; its tokens may still grow."""
 
     rule: str
-    text: str
+    children: list[Any]
+
+    @property
+    def text(self) -> str:
+        return _text(self.children)
 
 
 @dataclass(frozen=True, slots=True)
 class _Field:
     """A named value of a call: a rule of the contract, its value and its span if it has one.
 
-    `inner` are fields inside it, such as a name that is part of an id.
+    `given` is the value, or what text is made of, whose tokens may still grow; `inner` are fields
+    inside it, such as a name that is part of an id.
     """
 
     rule: str
-    value: Any
+    given: Any
     span: Span | None = None
     inner: tuple["_Field", ...] = ()
+    is_text: bool = False
+
+    @property
+    def value(self) -> Any:
+        return _text(self.given) if self.is_text else self.given
 
 
 @dataclass(frozen=True, slots=True)
 class _Call:
     span: Span
     fields: tuple[_Field, ...]
+
+    @property
+    def has_arguments(self) -> bool:
+        return any(field.rule in ("tool_args", "tool_arg") for field in self.fields)
 
 
 def _text(children: list[Any]) -> str:
@@ -134,7 +148,7 @@ def _fields(children: list[Any]) -> tuple[_Field, ...]:
 
 
 def _field_maker(name: str) -> Action:
-    return lambda children: _Field(name, _text(children), None, _fields(children))
+    return lambda children: _Field(name, children, None, _fields(children), is_text=True)
 
 
 def _spanned_field(name: str) -> Action:
@@ -142,7 +156,7 @@ def _spanned_field(name: str) -> Action:
 
 
 def _part_maker(name: str) -> Action:
-    return lambda children: _Part(name, _text(children[1:]))
+    return lambda children: _Part(name, children[1:])
 
 
 _CALL_MAKERS: Final[dict[str, Action]] = {
@@ -254,6 +268,7 @@ class _Reading:
         self._unknown = unknown
         self._content: list[str] = []
         self._reasoning: list[str] = []
+        self._last_end = 0
         self._calls: list[ToolCall] = []
         self._rejected: list[RejectedCall] = []
 
@@ -263,12 +278,17 @@ class _Reading:
             if isinstance(part, _Part):
                 (self._content if part.rule == "content" else self._reasoning).append(part.text)
             elif isinstance(part, _Call):
+                self._last_end = part.span.end
                 self._read_call(part)
             elif isinstance(part, Rejected):
+                self._last_end = part.end
                 self._reject(part)
-        if session.stop is not None:
+        thought = next((r for r in open_rules(session) if r.rule == "reasoning"), None)
+        if session.stop is not None and thought is not None:
+            self._reasoning.append(self._text[thought.start :])
+        elif session.stop is not None:
             # What the format does not know outside of calls is text like any other.
-            self._content.append(self._text[_start_of_rest(session) :])
+            self._content.append(self._text[_start_of_rest(session, self._last_end) :])
         return ParsedCalls(
             content="".join(self._content),
             reasoning="".join(self._reasoning),
@@ -304,6 +324,8 @@ class _Reading:
         name = names[0] if names else ""
         schema = self._schemas.get(name) if self._schemas is not None else None
         reason, arguments, value = self._arguments(call, schema)
+        if reason is None and not call.has_arguments and self._is_cut_inside(call.span):
+            reason = "truncated"
         if not name:
             reason = "missing_name"
         elif len(names) > 1:
@@ -374,9 +396,16 @@ class _Reading:
             return None, json.dumps(value, ensure_ascii=False), value
         return None, self._repaired(field.span), value
 
+    def _is_cut_inside(self, span: Span) -> bool:
+        """Tell whether a bracket of the call itself was closed, so that more may have come."""
+        return any(
+            edit.kind == "missing_closer" and len(edit.replacement or "") == 1
+            for edit in self._edits_in(span)
+        )
+
     def _edits_in(self, span: Span) -> list[Edit]:
         edits = self._session.edits[: span.n_edits]
-        return [edit for edit in edits if edit.start >= span.start]
+        return [edit for edit in edits if edit.is_inside(span.start)]
 
     def _repaired(self, span: Span) -> str:
         """Return the text of a span with its edits applied."""
@@ -388,15 +417,24 @@ class _Reading:
         return apply(part, tuple(moved))
 
 
-def _start_of_rest(session: RecoveringSession) -> int:
-    """Return where the text starts that a stopped session has made no part of."""
+def _start_of_rest(session: RecoveringSession, last_end: int) -> int:
+    """Return where the text starts that a stopped session has made no part of.
+
+    Args:
+        session: a session that stopped outside of a call.
+        last_end: the end of the last call, read or rejected.
+    """
     grammar = session.grammar
+    stopped = session.stop.offset if session.stop else session.consumed
     begun = (
-        rule.start
+        session.starts[rule.position + index]
         for rule in open_rules(session)
-        if any(grammar.is_terminal(symbol) for symbol in rule.stacked)
+        for index, symbol in enumerate(rule.stacked)
+        if grammar.is_terminal(symbol)
     )
-    return next(begun, session.stop.offset if session.stop else session.consumed)
+    start = next(begun, stopped)
+    # What stands around calls that were read, such as a wrapper's tag, is no content.
+    return start if start >= last_end else stopped
 
 
 def _parts(values: list[Any]) -> list[Any]:

@@ -116,6 +116,14 @@ def _find_closers(
     return closers
 
 
+def may_close(stack: ParseStack, closer: str, inner: list[str]) -> bool:
+    """Tell whether `closer` may be inserted after the closers `inner`: see `closers_before`."""
+    last = inner[-1] if inner else (stack.last_token.terminal if stack.last_token else "")
+    return closer in stack.grammar.closers and _may_close_after(
+        stack.grammar, last, close_empty=stack.close_empty
+    )
+
+
 def _may_close_after(grammar: Grammar, last: str, *, close_empty: bool) -> bool:
     if is_text(last) or last in grammar.text_openers:
         return False

@@ -203,11 +203,18 @@ class Grammar:
             if len(rule.expansion) == 1
             and self.is_terminal(rule.expansion[0])
             and any(
-                len(other.expansion) > 1 and other.expansion[0] in self.text_openers
+                len(other.expansion) > 1
+                and other.expansion[0] in self.text_openers
+                and self._begins_with(rule.expansion[0], other.expansion[0])
                 for other in self.rules
                 if other.origin == rule.origin
             )
         )
+
+    def _begins_with(self, terminal: str, opener: str) -> bool:
+        """Tell whether the pattern of a terminal begins with the fixed text of another."""
+        pattern = self.terminal_rows[terminal].pattern or ""
+        return pattern.startswith(re.escape(self.fixed_texts.get(opener, "\0")))
 
     @cached_property
     def nullable(self) -> frozenset[str]:

@@ -57,7 +57,10 @@ def recognise(text: str, *, tools: Tools = None, **options: Any) -> ParsedCalls 
         parsed = parse_calls(text, format=one.name, tools=tools, **options)
         if parsed.calls and not parsed.rejected:
             read = tuple((call.name, call.arguments) for call in parsed.calls)
-            fitting.setdefault(read, parsed)
+            known = fitting.get(read)
+            # Of formats that read the same calls, the one that leaves the least text fits best.
+            if known is None or len(parsed.content) < len(known.content):
+                fitting[read] = parsed
     return next(iter(fitting.values())) if len(fitting) == 1 else None
 
 

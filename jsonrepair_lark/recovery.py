@@ -40,11 +40,12 @@ class Rejected:
 
 @dataclass(slots=True, eq=False)
 class _Bad:
-    """A bad part whose end is not found yet: the rule, and its place on the stack."""
+    """A bad part whose end is not found yet: its rule, the state before it, its open brackets."""
 
     rejected: Rejected
     origin: str
     state: int
+    depth: int
 
 
 class RecoveringSession(Session):
@@ -102,14 +103,21 @@ class RecoveringSession(Session):
         del self.states[rule.position + 1 :]
         del self.values[rule.position :]
         del self.starts[rule.position :]
-        self.edits = [edit for edit in self.edits if edit.start < rule.start]
+        self.edits = [edit for edit in self.edits if not edit.is_inside(rule.start)]
+        # A part that a pattern opens, and no bracket, is one more level.
+        depth = self._depth + (rule.stacked[0] not in self.grammar.openers)
         self._depth = sum(
             symbol in self.grammar.openers for r in chain[:at] for symbol in r.stacked
         )
         self.stop = None
+        # The last token may be the beginning of a sentinel that the part did not expect.
+        last = self.last_token
+        if last is not None and rule.start < last.start < stop.offset == last.end:
+            self._pos = max(0, last.start - self._base)
+        else:
+            self._pos = max(self._pos, stop.offset - self._base)
         self.last_token = self._text = None
-        self._pos = max(self._pos, stop.offset - self._base)
-        self._bad = _Bad(rejected, rule.origin, self.states[-1])
+        self._bad = _Bad(rejected, rule.origin, self.states[-1], depth - self._depth)
         return True
 
     def _reason_inside(self, stop: Stop) -> str:
@@ -123,6 +131,15 @@ class RecoveringSession(Session):
 
     def _close_outer(self, start: int, *, final: bool) -> bool:
         """Close what is open before an outer closer, or before the sentinel of the next part."""
+        rest = self._buffer[start:]
+        if not final and any(
+            len(text) > len(rest) and text.startswith(rest)
+            for text in map(
+                self.grammar.fixed_texts.__getitem__, part_openers(self.grammar, self._recoverable)
+            )
+        ):
+            self._hold(start)
+            return False
         inner: list[str] | None = None
         for opener in self._openers_at(start):
             inner = completion.closers_before(self, opener)
@@ -141,12 +158,10 @@ class RecoveringSession(Session):
             if self._buffer.startswith(grammar.fixed_texts[opener], pos)
         ]
 
-    def _balanced_end(self, start: int) -> int:
-        """Return the end of the bracket that a bad part is, strings skipped; -1 if it is none."""
+    def _balanced_end(self, pos: int, depth: int) -> int:
+        """Return where `depth` open brackets are closed, strings skipped; -1 if they are not."""
         grammar = self.grammar
-        depth = 0
-        pos = start - self._base
-        while 0 <= pos < len(self._buffer) and self._balance_budget > 0:
+        while pos < len(self._buffer) and self._balance_budget > 0:
             self._balance_budget -= 1
             found = grammar.any_terminal.match(self._buffer, pos)
             if found is None:
@@ -156,7 +171,7 @@ class RecoveringSession(Session):
             depth += (terminal in grammar.openers) - (terminal in grammar.closers)
             pos = max(found.end(), pos + 1)
             if depth <= 0:
-                return pos if terminal in grammar.closers else -1
+                return pos
         return -1
 
     def _find_end(self, bad: _Bad, *, final: bool) -> bool:
@@ -165,12 +180,17 @@ class RecoveringSession(Session):
         pattern, closers, longest = _ends(self.grammar, bad.origin)
         buffer = self._buffer
         pos = self._pos
-        if final and closers and max(map(len, closers)) == 1:
+        if bad.depth and closers and max(map(len, closers)) == 1:
             # The closer is a bracket that the part may hold many of: count them.
-            end = self._balanced_end(bad.rejected.start)
-            if end > pos and self._goes_on(after, end):
+            if not final:
+                self._balance_budget = BALANCE_BUDGET_PER_CHARACTER * len(buffer)
+            end = self._balanced_end(pos, bad.depth)
+            if end > 0 and (final or len(buffer) - end >= longest) and self._goes_on(after, end):
                 self._reduce_bad(bad, end)
                 return True
+            if not final:
+                self._hold(pos)
+                return False
         for found in pattern.finditer(buffer, pos) if pattern else ():
             end = found.end() if found[0] in closers else found.start()
             if not final and len(buffer) - end < longest:

@@ -25,7 +25,7 @@ from jsonrepair_lark.driver import Driver
 from jsonrepair_lark.lexemes import LINE_COUNT_DISCOUNT, find_lone_surrogate
 from jsonrepair_lark.limits import Limits, Stop
 from jsonrepair_lark.scanner import StatePlan, is_word
-from jsonrepair_lark.stack import Inline, Program, Token
+from jsonrepair_lark.stack import Edit, Inline, Program, Token
 from jsonrepair_lark.tables import END
 
 NATIVE_MIN_CHARACTERS: Final = 32
@@ -271,7 +271,29 @@ class Session(Driver):
                 self._take(closer, start, end, final and end == len(buffer))
                 self._pos = end
             return True
+        if final and self._complete_closer(buffer[start:]):
+            self._pos = len(buffer)
+            return True
         self._refuse(None, self._base + start)
+        return False
+
+    def _complete_closer(self, rest: str) -> bool:
+        """Take the beginning of a closer, which the end of the text cuts, for the whole closer."""
+        for closer in sorted(self.grammar.closers):
+            text = self.grammar.fixed_texts[closer]
+            if not text.startswith(rest) or self.limits.truncated:
+                continue
+            inner = completion.closers_before(self, closer)
+            if inner is None or not completion.may_close(self, closer, inner):
+                continue
+            if inner:
+                self._insert(inner)
+            if self.stop is None:
+                start = self._base + self._pos
+                end = start + len(rest)
+                self.edits.append(Edit("missing_closer", end, end, text.removeprefix(rest)))
+                self._accept(closer, rest, start, at_end=True)
+            return True
         return False
 
     def _finish_end(self) -> None:

@@ -70,6 +70,13 @@ class Edit:
     replacement: str | None
     group: int | None = None
 
+    def is_inside(self, start: int) -> bool:
+        """Tell whether a rule that starts at `start` holds the edit, if it comes after the start.
+
+        A closer inserted there is one of what stands before the rule.
+        """
+        return self.start > start or (self.start == start and self.kind != "missing_closer")
+
     def belongs_to(self, before: "Edit") -> bool:
         """Tell whether this edit and the one before it are one repair."""
         if self.kind != before.kind:

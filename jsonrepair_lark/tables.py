@@ -155,6 +155,7 @@ def build(text: str, name: str, *, strict: bool = False) -> Tables:
         fixed = isinstance(terminal.pattern, PatternStr)
         return (-terminal.priority, not fixed, -len(terminal.pattern.value), terminal.name)
 
+    used = {symbol.name for rule in lark.rules for symbol in rule.expansion}
     patterned = [
         TerminalRow(
             terminal.name,
@@ -164,6 +165,7 @@ def build(text: str, name: str, *, strict: bool = False) -> Tables:
             else None,
         )
         for terminal in sorted(lark.terminals, key=scan_order)
+        if terminal.name in used or terminal.name in lark.ignore_tokens
     ]
     return _tables(lark.rules, tuple(lark.ignore_tokens), patterned, table)
 

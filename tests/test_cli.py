@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import pytest
 
-from jsonrepair_lark import repair
+from jsonrepair_lark import formats, repair
 from jsonrepair_lark.__main__ import main
 
 COMMAND: Final = [sys.executable, "-P", "-m", "jsonrepair_lark"]
@@ -445,6 +445,117 @@ def test_help_is_no_error(arguments: list[str], capsys: pytest.CaptureFixture[st
         main(arguments)
     assert caught.value.code == 0
     assert capsys.readouterr().out.startswith("usage: jsonrepair-lark")
+
+
+# -- calls and formats -----------------------------------------------------------------------------
+
+CALLS: Final = (
+    'So: <tool_call>{"name": "f", "arguments": {"n": 1, "s": "é"}}</tool_call>'
+    '<tool_call>{"name": "g", "arguments": {}}</tool_call>'
+)
+
+
+@pytest.fixture
+def tools(tmp_path: Path) -> str:
+    path = tmp_path / "tools.json"
+    path.write_text(
+        '[{"type": "function", "function": {"name": "f", "parameters":'
+        ' {"type": "object", "properties": {"n": {"type": "integer"}}}}}]'
+    )
+    return str(path)
+
+
+def test_calls_are_printed_as_json() -> None:
+    code, out, err = run("calls", "--format", "hermes", text=CALLS.encode())
+    assert (code, err) == (0, b"")
+    assert out.endswith(b"\n")
+    assert "é" in out.decode()
+    data = json.loads(out)
+    assert data["content"] == "So: "
+    assert data["rejected"] == []
+    assert [(call["index"], call["name"], call["arguments"]) for call in data["calls"]] == [
+        (0, "f", {"n": 1, "s": "é"}),
+        (1, "g", {}),
+    ]
+    for call in data["calls"]:
+        start, end = call["span"]
+        assert CALLS[start:end].startswith("<tool_call>")
+        assert re.fullmatch("call_[0-9a-f]{12}", call["id"])
+
+
+def test_calls_of_tools_that_were_not_offered_are_rejected(
+    tools: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "message.txt"
+    path.write_text(CALLS, encoding="utf-8")
+    assert main(["calls", "--format", "qwen25", "--tools", tools, str(path)]) == 1
+    data = json.loads(capsys.readouterr().out)
+    assert [call["name"] for call in data["calls"]] == ["f"]
+    assert [(one["reason"], one["name"]) for one in data["rejected"]] == [("unknown_tool", "g")]
+    assert data["format"] == "hermes"
+
+
+def test_untyped_arguments_get_the_types_of_the_tools(tools: str) -> None:
+    text = "<tool_call>f<arg_key>n</arg_key><arg_value>12</arg_value></tool_call>"
+    for arguments, expected in (([], "12"), (["--tools", tools], 12)):
+        code, out, _ = run("calls", "--format", "glm45", *arguments, text=text.encode())
+        assert code == 0
+        assert json.loads(out)["calls"][0]["arguments"] == {"n": expected}
+
+
+def test_the_format_of_calls_is_recognised() -> None:
+    code, out, _ = run("calls", "--format", "auto", text=b'[TOOL_CALLS]f{"x": 1}')
+    assert code == 0
+    assert json.loads(out)["calls"][0]["arguments"] == {"x": 1}
+    code, out, _ = run("calls", "--format", "auto", text=b"No calls.")
+    assert code == 0
+    data = json.loads(out)
+    assert (data["content"], data["calls"], data["rejected"]) == ("No calls.", [], [])
+
+
+def test_each_line_may_be_a_message() -> None:
+    text = b"[TOOL_CALLS]f{}\n\nNo calls.\n[TOOL_CALLS]f{\n"
+    code, out, _ = run("calls", "--format", "mistral", "--lines", text=text)
+    assert code == 1
+    counts = [
+        (len(data["calls"]), len(data["rejected"])) for data in map(json.loads, out.splitlines())
+    ]
+    assert counts == [(1, 0), (0, 0), (0, 1)]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--format", "no_such_format"],
+        ["--format", "hermes", "--tools", "no_such_file"],
+        ["--format", "hermes", "--max-depth", "0"],
+    ],
+)
+def test_calls_that_can_not_be_read_exit_with_2(arguments: list[str]) -> None:
+    code, out, err = run("calls", *arguments, text=CALLS.encode())
+    assert (code, out) == (2, b"")
+    assert err.startswith(b"jsonrepair-lark: ")
+    assert err.count(b"\n") == 1
+
+
+def test_the_format_of_calls_must_be_named() -> None:
+    assert run("calls", text=CALLS.encode())[0] == 2
+
+
+def test_bytes_that_are_no_text_are_replaced() -> None:
+    code, out, _ = run("calls", "--format", "hermes", text=b"a\xff" + CALLS.encode())
+    assert code == 0
+    assert json.loads(out)["content"].startswith("a\ufffd")
+
+
+def test_formats_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["formats"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == len(formats())
+    for line, one in zip(lines, formats(), strict=True):
+        assert re.split(r"[ :]", line)[0] == one.name
+        assert line.endswith(f": {one.title}")
+        assert all(alias in line for alias in one.aliases)
 
 
 # -- pipes and terminals ---------------------------------------------------------------------------

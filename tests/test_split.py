@@ -12,7 +12,7 @@ from jsonrepair_lark import Result, repair, split
 from .support import documents as docs
 from .support import laws
 from .support.documents import WHITE_SPACE, Document
-from .test_growth import MILLION, Hostile, check_growth, explained
+from .test_growth import MILLION, Hostile, check_growth, explained, seconds
 
 # What a session is fed at first, and where its next pieces end, counted from the start of a value.
 EDGES: Final = (512, 2560, 10752)
@@ -389,4 +389,15 @@ def test_cost_grows_with_the_length(name: str) -> None:
         for result in split(text, **options):
             explained(result)
 
-    check_growth(read, SHAPES[name], MILLION)
+    check_growth(read, SHAPES[name], MILLION // 4)
+
+
+@pytest.mark.parametrize("value", ["[1]", "[1,]", '"a\nb"', "1 ", "[1]]"])
+def test_cost_of_a_value_does_not_depend_on_what_follows(value: str) -> None:
+    pad = '"' + "x" * 20 * MILLION + '"'
+    for _ in range(3):
+        alone = seconds(lambda: split(pad)) + seconds(lambda: split(value * 1000))
+        together = seconds(lambda: split(value * 1000 + pad))
+        if together < 2 * alone + 0.1:
+            return
+    pytest.fail(f"{together:.2f} s, and {alone:.2f} s apart")

@@ -25,7 +25,8 @@ class Template:
         tags: what the format's syntax is made of, to write hostile values with.
         opening, between, closing: what stands before the first call, between two and after the
             last one.
-        end: what the model may forget at the end of the text: end sentinels and closing brackets.
+        end: the end sentinel of a call if the text may end without it. A closing tag of an argument
+            is one only by what follows it, so that it can't be the end of the text.
         notation: how arguments are written: as one JSON object, as raw text that gets its type from
             the schema, as raw text or JSON with a mark that tells which, or in a notation of the
             format's own.
@@ -42,6 +43,7 @@ class Template:
         has_prose: whether prose can stand beside calls.
         ends_itself: whether a call ends where its own text ends; where not, only the next call's
             sentinel ends a bad one.
+        is_told_by_first: whether only its first item tells a list of calls from another list.
     """
 
     call: Callable[[str, Arguments, int], str]
@@ -62,6 +64,7 @@ class Template:
     most_calls: int = 100_000
     has_prose: bool = True
     ends_itself: bool = True
+    is_told_by_first: bool = False
 
     def calls(self, calls: Iterable[tuple[str, Arguments]]) -> list[str]:
         """Write calls, each by itself."""
@@ -235,7 +238,7 @@ def element_template(
         tail: what stands after the arguments.
         tags: all tags.
         value_close: the tag that closes an argument.
-        follows: a pattern of what may follow that tag.
+        follows: a pattern of what may follow that tag, also where the call's end is lost.
         newline: a pattern of what the template puts before that tag.
         **more: as in `Template`.
     """
@@ -246,7 +249,6 @@ def element_template(
             head(name) + "".join(argument(*pair) for pair in arguments.items()) + tail
         ),
         tags=(*tags, value_close + tags[0], value_close + tail.strip(), value_close + "\n"),
-        end=tail,
         value_close=value_close + re.search(r"<[^<]*$", tail)[0],  # type: ignore[index]
         closes=re.compile(newline + re.escape(value_close) + rf"(?=\s*(?:{follows}))"),
         bad=(
@@ -274,6 +276,7 @@ def invoke_template(prefix: str, wrapper: tuple[str, str], **more: Any) -> Templ
         "opening": wrapper[0] + "\n",
         "between": "\n",
         "closing": "\n" + wrapper[1],
+        "end": "",
         "tail": close_invoke,
         "head": lambda name: f'{invoke} name="{name}">\n',
     }
@@ -285,7 +288,7 @@ def invoke_template(prefix: str, wrapper: tuple[str, str], **more: Any) -> Templ
         tail,
         tags=(f'{parameter} name="x">', f'{invoke} name="f">', close_invoke, *wrapper),
         value_close=close,
-        follows=f'{parameter} name="|{close_invoke}',
+        follows=rf'{parameter} name="|</?{prefix}invoke\b|</?{wrapper[0][1:8]}',
         thought=("<think>", "</think>"),
         **settings,
     )
@@ -299,9 +302,10 @@ def function_template(wrapper: tuple[str, str], newline: str, **more: Any) -> Te
         f"</function>\n{wrapper[1]}",
         tags=("<parameter=x>", "<function=f>", "</function>", *wrapper),
         value_close="</parameter>",
-        follows=f"<parameter=|</function>|{wrapper[1]}",
+        follows=f"<parameter=|</function>|</?{wrapper[0][1:]}",
         newline=newline and "\n?",
         between="\n",
+        end=wrapper[1],
         **more,
     )
 
@@ -314,8 +318,9 @@ def glm_template(newline: str) -> Template:
         ),
         "</tool_call>",
         tags=("<arg_key>", "</arg_key>", "<arg_value>", "<tool_call>", "</tool_call>"),
+        end="",
         value_close="</arg_value>",
-        follows="<arg_key>|</tool_call>",
+        follows="<arg_key>|</?tool_call>",
         between=newline,
         thought=("<think>", "</think>"),
     )
@@ -359,6 +364,7 @@ TEMPLATES: Final[dict[str, Template]] = {
         ),
         "</longcat_tool_call>",
         tags=("<longcat_arg_key>", "<longcat_arg_value>", "<longcat_tool_call>"),
+        end="",
         value_close="</longcat_arg_value>",
         follows="<longcat_arg_key>|</longcat_tool_call>",
     ),
@@ -368,13 +374,14 @@ TEMPLATES: Final[dict[str, Template]] = {
     "jamba": list_template("<tool_calls>[", "]</tool_calls>"),
     "hunyuan_a13b": list_template("<tool_calls>[", "]</tool_calls>", thought=THINK),
     "granite": list_template("<|tool_call|>[", "]", thought=THINK),
-    "phi4_mini_json": list_template("functools[", "]"),
+    "phi4_mini_json": list_template("functools[", "]", is_told_by_first=True),
     "mistral list": list_template("[TOOL_CALLS] [", "]", thought=("[THINK]", "[/THINK]")),
     "mistral": named_template(
         lambda name, _: f"[TOOL_CALLS]{name}[ARGS]",
         "",
         tags=("[TOOL_CALLS]", "[ARGS]", "[CALL_ID]", "[THINK]"),
         bodies=("{}", "{ }", "null"),
+        bad=tuple(f"[TOOL_CALLS]f[ARGS]{text}" for text in BAD_ARGUMENTS if "}{" not in text),
         ends_itself=False,
         thought=("[THINK]", "[/THINK]"),
     ),
@@ -387,7 +394,7 @@ TEMPLATES: Final[dict[str, Template]] = {
         bad=tuple(f"[TOOL_CALLS]f{text}" for text in BAD_ARGUMENTS if "}{" not in text),
         ends_itself=False,
     ),
-    "bare_json": list_template("[", "]", has_prose=False),
+    "bare_json": list_template("[", "]", has_prose=False, is_told_by_first=True),
     "bare_json one": object_template("", "", empty=BARE_EMPTY, has_prose=False, most_calls=1),
     "llama3_json": object_template(
         "",
@@ -457,6 +464,7 @@ TEMPLATES: Final[dict[str, Template]] = {
         ("<｜tool_calls_begin｜>", "<｜tool_calls_end｜>"),
         head=lambda name: f'{STEP[0]}<steptml:invoke name="{name}">',
         tail=f"</steptml:invoke>{STEP[1]}",
+        end=STEP[1],
     ),
     "gpt_oss": named_template(
         harmony,
@@ -465,7 +473,6 @@ TEMPLATES: Final[dict[str, Template]] = {
         between="<|start|>assistant",
         bodies=("{}", "{ }", "null"),
         said="<|channel|>final<|message|>{}<|end|>".format,
-        thought=("<|channel|>analysis<|message|>", "<|end|><|start|>assistant"),
     ),
     "gemma4": Template(
         call=lambda name, arguments, _: (
@@ -477,7 +484,6 @@ TEMPLATES: Final[dict[str, Template]] = {
         bad=(
             "<|tool_call>?!<tool_call|>",
             "<|tool_call>call:f{a:}<tool_call|>",
-            '<|tool_call>call:f{a:<|"|>x}<tool_call|>',
         ),
         nameless="<|tool_call>call:{}<tool_call|>",
         empty=("<|tool_call>call:f{}<tool_call|>",),

@@ -1,0 +1,102 @@
+"""Hostile messages in every format: the cost grows with their length and no faster."""
+
+from collections.abc import Callable
+from functools import partial
+from time import process_time
+from typing import Final
+
+import pytest
+
+from jsonrepair_lark import parse_calls
+
+from .support.renderers import TEMPLATES, Template, format_of
+
+MOST_GROWTH: Final = 2.6
+BUDGET: Final = 0.06  # seconds for the smaller of the two texts: there are many formats
+FLOOR: Final = 0.02  # seconds: below it, a measurement says more about the clock
+N_TRIES: Final = 4
+MILLION: Final = 1_000_000
+BIG: Final = 10_000
+
+each = pytest.mark.parametrize("key", TEMPLATES)
+
+
+def cost(key: str, text: str) -> float:
+    """Processor time that a text takes."""
+    start = process_time()
+    parse_calls(text, format=format_of(key))
+    return process_time() - start
+
+
+def check_growth(key: str, build: Callable[[int], str], most: int = MILLION) -> None:
+    """Double a text until it costs enough to be measured; then once more must not cost too much."""
+    n = 500
+    first = cost(key, build(n))
+    while first < BUDGET and 4 * n <= most:
+        n *= 2
+        first = cost(key, build(n))
+    second = cost(key, build(2 * n))
+    for _ in range(N_TRIES):
+        if second < FLOOR or second / first < MOST_GROWTH:
+            return
+        # Other processes only ever add to a measurement: the least of several is the best.
+        first = min(first, cost(key, build(n)))
+        second = min(second, cost(key, build(2 * n)))
+    pytest.fail(f"{build(2)[:60]!r}: {n} units {first:.3f} s, {2 * n} units {second:.3f} s")
+
+
+def repeated(template: Template, written: str, n: int) -> str:
+    """Write the same call `n` times."""
+    return template.message([written] * n)
+
+
+@each
+def test_cost_of_calls_grows_with_their_number(key: str) -> None:
+    template = TEMPLATES[key]
+    if template.most_calls == 1:
+        return
+    good = template.call("f", {"a": "x"}, 0)
+    check_growth(key, partial(repeated, template, good), BIG)
+    for bad in template.bad:
+        check_growth(key, partial(repeated, template, bad), BIG)
+
+
+@each
+def test_cost_of_content_grows_with_its_length(key: str) -> None:
+    template = TEMPLATES[key]
+    bits = [*template.tags, *(tag[:-1] for tag in template.tags), "<", "{", "[", '"', " ", "\\n<"]
+    for bit in dict.fromkeys(bits):
+        if bit:
+            check_growth(key, bit.__mul__)
+
+
+@each
+def test_cost_of_an_argument_grows_with_its_length(key: str) -> None:
+    template = TEMPLATES[key]
+    close = template.value_close.partition(">")[0] + ">"
+    for bit in ("x", "<", "\n", '\\"', *([close, f"{close}\n "] if template.value_close else ())):
+
+        def build(n: int, bit: str = bit) -> str:
+            return template.message(template.calls([("f", {"path": bit * n + "."})]))
+
+        check_growth(key, build)
+        # The same without an end.
+        check_growth(key, lambda n, build=build: build(n)[: len(build(n)) // 2])  # type: ignore[misc]
+
+
+@each
+def test_large_messages_are_read(key: str) -> None:
+    template = TEMPLATES[key]
+    count = min(BIG, template.most_calls)
+    calls = [("f", {"path": "x"})] * count
+    parsed = parse_calls(template.message(template.calls(calls)), format=format_of(key))
+    assert len(parsed.calls) == count
+    assert len({call.id for call in parsed.calls}) == count
+    long = "a<\n" * (MILLION // 3)
+    parsed = parse_calls(
+        template.message(template.calls([("f", {"path": long})])), format=format_of(key)
+    )
+    assert [call.value for call in parsed.calls] == [{"path": long}]
+    if template.has_prose:
+        parsed = parse_calls("<" * MILLION, format=format_of(key))
+        assert parsed.content == "<" * MILLION
