@@ -12,12 +12,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from jsonrepair_lark import completion
 from jsonrepair_lark.policies import CUT, Options, options_from
 from jsonrepair_lark.reader import json_program, read, result_of
 from jsonrepair_lark.result import Result
 from jsonrepair_lark.session import Session
-from jsonrepair_lark.tables import END
+from jsonrepair_lark.several import has_value
 from jsonrepair_lark.values import MISSING, partial_value
 
 NO_ARGUMENTS: Final = "{}"
@@ -88,7 +87,7 @@ class _Slot:
     def _feed_piece(self, text: str) -> None:
         self._pieces.append(text)
         self._session.feed(text)
-        while self._session.stop is not None and self._has_further_value():
+        while self._session.stop is not None and has_value(self._session):
             session = self._session
             source = "".join(self._pieces)
             part, rest = source[: session.last_end], session.rest
@@ -97,11 +96,6 @@ class _Slot:
             self._session = Session(json_program(), self._options.limits)
             self._pieces = [rest]
             self._session.feed(rest)
-
-    def _has_further_value(self) -> bool:
-        """Tell whether a whole value was read and what stopped the session may be another."""
-        session = self._session
-        return bool(session.values) and completion.closers_before(session, END) == []
 
     def _result(self, session: Session, part: str) -> Result:
         if self._options.duplicate_keys == "reject":

@@ -18,7 +18,15 @@ from jsonrepair_lark.grammar import Grammar
 from jsonrepair_lark.lexemes import LINE_COUNT_DISCOUNT, scan_once, skip_white_space
 from jsonrepair_lark.limits import Limits
 from jsonrepair_lark.policies import Options, options_from
-from jsonrepair_lark.reader import Text, decoded_text, is_allowed, json_program, read, result_of
+from jsonrepair_lark.reader import (
+    WHITE_SPACE,
+    Text,
+    decoded_text,
+    is_allowed,
+    json_program,
+    read,
+    result_of,
+)
 from jsonrepair_lark.result import Result
 from jsonrepair_lark.session import Session
 from jsonrepair_lark.stack import Program
@@ -33,6 +41,8 @@ PIECE_GROWTH: Final = 4
 """How much a session is fed at first, and how much larger each next piece is."""
 BUDGET_PER_CHARACTER: Final = 8
 """How often, on average, a character may be read in vain."""
+OUTSIDE_REASONS: Final = frozenset({None, "concatenated", "trailing_text", "unexpected_input"})
+"""The reasons of a session that what follows a value stopped."""
 CUT_REASONS: Final = frozenset(
     {
         "truncated",
@@ -99,8 +109,12 @@ def _read(program: Program, limits: Limits, text: str, pos: int) -> Session:
     return session
 
 
-def _has_value(session: Session) -> bool:
-    """Tell whether what a stopped session has read is complete as it stands."""
+def has_value(session: Session) -> bool:
+    """Tell whether what a stopped session has read is a value that is complete as it stands."""
+    stop = session.stop
+    if stop is not None and stop.reason not in OUTSIDE_REASONS:
+        # The value itself was refused.
+        return False
     return bool(session.values) and completion.closers_before(session, END) == []
 
 
@@ -140,9 +154,11 @@ def _values_side_by_side(text: str, options: Options) -> Iterator[Result]:
             continue
         session = _read(json_program(), options.limits, text, pos)
         stop = session.stop
-        if stop is None or not _has_value(session):
-            rest = read(text[pos:], options)
-            rest.span = (pos, len(text))
+        if stop is None or not has_value(session):
+            # White space proves a number complete; else it is no part of a value.
+            end = len(text) if options.number_at_end == "reject" else len(text.rstrip(WHITE_SPACE))
+            rest = read(text[pos:end], options)
+            rest.span = (pos, end)
             yield rest
             return
         end = pos + session.last_end
@@ -235,7 +251,7 @@ def _values_in_noise(text: str, options: Options) -> Iterator[Result]:
             pos = valid.span[1]
             continue
         session = _read(_enclosed_program(), limits, text, start)
-        if _has_value(session):
+        if has_value(session):
             pos = start + session.last_end
             yield _accepted(text, start, pos, session, options)
         elif session.stop is not None and session.stop.reason in CUT_REASONS:
@@ -249,4 +265,8 @@ def _values_in_noise(text: str, options: Options) -> Iterator[Result]:
             if budget < 0:
                 pos = max(stopped, pos)
             else:
-                prose.update(start + rule.start for rule in completion.open_rules(session))
+                prose.update(
+                    start + rule.start
+                    for rule in completion.open_rules(session)
+                    if session.grammar.is_terminal(rule.stacked[0])
+                )
