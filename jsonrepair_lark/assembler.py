@@ -13,11 +13,11 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from jsonrepair_lark.policies import CUT, Options, options_from
-from jsonrepair_lark.reader import json_program, read, result_of
+from jsonrepair_lark.reader import before_duplicate, json_program, read, result_of
 from jsonrepair_lark.result import Result
 from jsonrepair_lark.session import Session
 from jsonrepair_lark.several import has_value
-from jsonrepair_lark.values import MISSING, partial_value
+from jsonrepair_lark.values import MISSING, KeyCheck, partial_value
 
 NO_ARGUMENTS: Final = "{}"
 PIECE_CHARACTERS: Final = 2048
@@ -71,8 +71,15 @@ class _Slot:
         self.name = ""
         self._options = options
         self._results: list[Result] = []
-        self._session = Session(json_program(), options.limits)
         self._pieces: list[str] = []
+        self._begin()
+
+    def _begin(self) -> None:
+        """Begin the next value of the slot."""
+        checks = self._options.duplicate_keys == "reject"
+        self._check = KeyCheck(json_program().grammar) if checks else None
+        program = self._check.program if self._check else json_program()
+        self._session = Session(program, self._options.limits)
 
     def add_name(self, name: str) -> None:
         # Some servers send the whole name with every piece.
@@ -93,7 +100,7 @@ class _Slot:
             part, rest = source[: session.last_end], session.rest
             session.accept()
             self._results.append(self._result(session, part))
-            self._session = Session(json_program(), self._options.limits)
+            self._begin()
             self._pieces = [rest]
             self._session.feed(rest)
 
@@ -103,7 +110,12 @@ class _Slot:
         return result_of(session, part, self._options)
 
     def partial(self) -> Any:
-        value = partial_value(self._session)
+        session = self._session
+        duplicate = self._check.first(session) if self._check else None
+        if duplicate is not None:
+            # What was shown before the repeated key came is not taken back.
+            session = before_duplicate("".join(self._pieces), self._options, *duplicate)
+        value = partial_value(session)
         if value is MISSING:
             return self._results[-1].value if self._results else None
         return value

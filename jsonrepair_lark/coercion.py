@@ -108,7 +108,8 @@ class _Coercer:
 
     def __init__(self, root: Schema, options: Options, steps: int) -> None:
         self._root = root
-        self._options = options
+        # Text inside a string is whole: what ends it is the quote.
+        self._options = replace(options, number_at_end="accept", finish_reason=None)
         self._steps = steps
         self._active: set[tuple[int, int]] = set()
         self.changes: list[Coercion] = []
@@ -357,13 +358,23 @@ def _schema_of_item(schema: Mapping[str, Any], index: int) -> Any:
 
 def is_same(value: Any, other: Any) -> bool:
     """Tell JSON equality: 1 is 1.0, but True is not 1."""
-    if isinstance(value, bool) or isinstance(other, bool):
-        return value is other
-    if isinstance(value, dict) and isinstance(other, dict):
-        return value.keys() == other.keys() and all(is_same(value[k], other[k]) for k in value)
-    if isinstance(value, list) and isinstance(other, list):
-        return len(value) == len(other) and all(map(is_same, value, other))
-    return bool(value == other)
+    pending = [(value, other)]
+    while pending:
+        one, two = pending.pop()
+        if isinstance(one, bool) or isinstance(two, bool):
+            if one is not two:
+                return False
+        elif isinstance(one, dict) and isinstance(two, dict):
+            if one.keys() != two.keys():
+                return False
+            pending += [(item, two[key]) for key, item in one.items()]
+        elif isinstance(one, list) and isinstance(two, list):
+            if len(one) != len(two):
+                return False
+            pending += zip(one, two, strict=True)
+        elif isinstance(one, dict | list) or isinstance(two, dict | list) or one != two:
+            return False
+    return True
 
 
 def _integer(text: str) -> Any:

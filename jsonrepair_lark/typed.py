@@ -66,8 +66,14 @@ def _errors(value: Any, schema: Schema) -> tuple[str, ...]:
             kind.check_schema(dict(schema))
         errors = list(kind(schema).iter_errors(value))
     except (SchemaError, Unresolvable) as error:
-        raise ValueError(f"the schema is no JSON Schema that can be used: {error}") from error
+        raise ValueError(
+            f"the schema is no JSON Schema that can be used: {_first_line(error)}"
+        ) from error
     return tuple(f"{error.json_path}: {error.message}" for error in errors)
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).partition("\n")[0]
 
 
 def _with_coercions(result: Result, value: Any, changes: Sequence[Coercion]) -> tuple[Repair, ...]:

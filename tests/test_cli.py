@@ -282,9 +282,9 @@ tree
           number
             NUMBER '2' 10..11
 open rules, outermost first: • is where each stands
-  object: '{' • pairs comma '}' from 0
+  object: '{' • pairs '}' from 0
   pair: string ':' • value from 1
-  array: '[' • items comma ']' from 6
+  array: '[' • items ']' from 6
 closers ']}' at 11
 status: repaired
 missing_closer at line 1 column 12 (char 11)
@@ -407,6 +407,10 @@ def test_each_option_is_one_of_the_command_line(
         ["repair", "--no-such-option"],
         ["repair", "one", "two"],
         ["tree", "--report"],
+        ["split", "one", "two"],
+        ["extract", "--no-such-option"],
+        ["coerce"],
+        ["coerce", "--schema"],
     ],
 )
 def test_wrong_usage_exits_with_2(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
@@ -418,7 +422,7 @@ def test_wrong_usage_exits_with_2(arguments: list[str], capsys: pytest.CaptureFi
     assert err.startswith("usage: jsonrepair-lark")
 
 
-@pytest.mark.parametrize("command", ["repair", "tree"])
+@pytest.mark.parametrize("command", ["repair", "tree", "split", "extract"])
 def test_what_cannot_be_read_exits_with_2(
     command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -445,6 +449,169 @@ def test_help_is_no_error(arguments: list[str], capsys: pytest.CaptureFixture[st
         main(arguments)
     assert caught.value.code == 0
     assert capsys.readouterr().out.startswith("usage: jsonrepair-lark")
+
+
+# -- split, extract, coerce ------------------------------------------------------------------------
+
+SIDE_BY_SIDE: Final = b'{"a":1,} [2]"\xc3\xa9"\n{"b":[3'
+
+
+def test_split_writes_each_value_on_a_line() -> None:
+    assert run("split", text=SIDE_BY_SIDE) == (
+        0,
+        '{"a":1}\n[2]\n"é"\n{"b":[3]}\n'.encode(),
+        b"",
+    )
+    assert run("split", text=b" \n") == (0, b"", b"")
+
+
+def test_split_tells_of_what_it_refuses() -> None:
+    code, out, err = run("split", text=b'{"a":1} x {"b":2}')
+    assert (code, out) == (1, b'{"a":1}\n')
+    assert err.decode().startswith("status: rejected\nunexpected_input at $: ")
+
+
+def test_split_for_machines_tells_the_spans() -> None:
+    code, out, err = run("split", "--json", text=SIDE_BY_SIDE + b", ")
+    assert (code, err) == (1, b"")
+    reports = [json.loads(line) for line in out.splitlines()]
+    assert [(report["status"], report["span"]) for report in reports] == [
+        ("repaired", [0, 8]),
+        ("valid", [9, 12]),
+        ("valid", [12, 15]),
+        ("rejected", [16, 25]),
+    ]
+    assert reports[0]["repairs"][0]["offset"] == 6
+    assert reports[3]["reason"] == "dangling_comma"
+    assert reports[3]["partial"] == {"b": [3]}
+
+
+def test_extract_writes_what_it_finds() -> None:
+    text = b'Use {name}:\n```json\n{"a": [1,],\n"b": None}\n```\nor [2]. \xe2\x80\xa8'
+    assert run("extract", text=text) == (0, b'{"a": [1],\n"b": null}\n[2]\n', b"")
+    assert run("extract", text=b"nothing {here}") == (0, b"", b"")
+    code, out, err = run("extract", text=b'see {"a": 1} and {"b": "x')
+    assert (code, out) == (1, b'{"a": 1}\n')
+    assert "incomplete_string" in err.decode()
+
+
+def test_extract_for_machines_tells_the_spans() -> None:
+    code, out, err = run("extract", "--json", text='é {"a": 1,} and [2'.encode())
+    assert (code, err) == (1, b"")
+    reports = [json.loads(line) for line in out.splitlines()]
+    assert [(report["status"], report["span"]) for report in reports] == [
+        ("repaired", [2, 11]),
+        ("rejected", [16, 18]),
+    ]
+    assert reports[1]["reason"] == "truncated"
+
+
+@pytest.mark.parametrize("command", ["split", "extract"])
+def test_reports_of_several_values_are_one_after_the_other(command: str) -> None:
+    code, out, err = run(command, "--report", text=b'[1] {"a": [2}{"b": ')
+    assert (code, err) == (1, b"")
+    assert re.findall(r"^status: (\w+)$", out.decode(), re.MULTILINE) == [
+        "valid",
+        "repaired",
+        "rejected",
+    ]
+    assert "missing_closer at line 1 column 9 (char 8)\n  + ']'\n" in out.decode()
+
+
+@pytest.mark.parametrize("command", ["split", "extract"])
+def test_lines_may_hold_several_values(command: str) -> None:
+    text = b'{"a":1}{"b":2}\r\n\n[3,]\n{"c":\n'
+    code, out, err = run(command, "--lines", text=text)
+    assert (code, out) == (1, b'{"a":1}\n{"b":2}\n[3]\n')
+    assert err.decode().startswith("line 4: status: rejected\n")
+    code, out, _ = run(command, "--lines", "--report", text=text)
+    labels = re.findall(r"^(line \d): status", out.decode(), re.MULTILINE)
+    assert labels == ["line 1", "line 1", "line 3", "line 4"]
+
+
+@pytest.mark.parametrize("command", ["split", "extract"])
+def test_options_reach_every_value(command: str) -> None:
+    for flags, text, out in (
+        (["--nonfinite", "null"], b"[NaN] [1e999,]", b"[null]\n[null]\n"),
+        (["--max-depth=1"], b"[1] [2,]", b"[1]\n[2]\n"),
+        (["--lone-surrogates=replace"], b'["\\ud800"][]', b'["\\ufffd"]\n[]\n'),
+    ):
+        assert run(command, *flags, text=text) == (0, out, b"")
+    for flags, text in (
+        (["--profile", "strict"], b"[1] [2"),
+        (["--finish-reason", "length"], b"[1] [2"),
+    ):
+        code, out, _ = run(command, *flags, text=text)
+        assert (code, out) == (1, b"[1]\n")
+
+
+@pytest.fixture
+def schema(tmp_path: Path) -> str:
+    path = tmp_path / "schema.json"
+    properties = {"n": {"type": "integer", "minimum": 5}, "ok": {"type": "boolean"}}
+    path.write_text(json.dumps({"properties": properties, "required": ["n"]}))
+    return str(path)
+
+
+def test_coerce_writes_the_text_with_the_types_of_the_schema(schema: str) -> None:
+    text = b'{"n": "3", "ok": "Yes", "x": "1"'
+    assert run("coerce", "--schema", schema, text=text) == (
+        0,
+        b'{"n": 3, "ok": true, "x": "1"}',
+        b"",
+    )
+    assert run("coerce", "--schema", schema, text=b'{"n": 7}\n') == (0, b'{"n": 7}\n', b"")
+    code, out, err = run("coerce", "--schema", schema, text=b'{"n": ')
+    assert (code, out) == (1, b"")
+    assert "missing_value" in err.decode()
+
+
+def test_coerce_reports_its_changes(schema: str) -> None:
+    text = b'{"n": "3", "ok": "Yes"'
+    code, out, err = run("coerce", "--schema", schema, "--json", text=text)
+    assert (code, err) == (0, b"")
+    data = json.loads(out)
+    assert data["coercions"] == [
+        {"path": "$.n", "from": "3", "to": 3},
+        {"path": "$.ok", "from": "Yes", "to": True},
+    ]
+    assert [edit["kind"] for edit in data["repairs"]] == ["coercion"] * 2 + ["missing_closer"]
+    code, out, err = run("coerce", "--schema", schema, "--report", text=text)
+    assert (code, err) == (0, b"")
+    assert "coercion at line 1 column 7 (char 6)\n  - '\"3\"'\n  + '3'\n" in out.decode()
+
+
+def test_coerce_validates_on_demand(schema: str) -> None:
+    text = b'{"n": "3"}'
+    code, out, err = run("coerce", "--schema", schema, "--validate", text=text)
+    assert (code, out) == (1, b'{"n": 3}')
+    assert err == b"schema: $.n: 3 is less than the minimum of 5\n"
+    code, out, _ = run("coerce", "--schema", schema, "--validate", "--json", text=text)
+    assert code == 1
+    assert json.loads(out)["schema_errors"] == ["$.n: 3 is less than the minimum of 5"]
+    code, out, _ = run("coerce", "--schema", schema, "--validate", "--report", text=text)
+    assert code == 1
+    assert "minimum of 5" in out.decode()
+    assert run("coerce", "--schema", schema, "--validate", text=b'{"n": "5"}')[0] == 0
+    assert run("coerce", "--schema", schema, text=text)[0] == 0
+
+
+def test_coerce_takes_lines(schema: str) -> None:
+    text = b'{"n": "7"}\n\n{"ok": 1\n{"n":\n'
+    code, out, err = run("coerce", "--schema", schema, "--validate", "--lines", text=text)
+    assert (code, out) == (1, b'{"n": 7}\n{"ok": true}\n')
+    assert err.decode().startswith("line 3: schema: $: 'n' is a required property\nline 4: status:")
+
+
+@pytest.mark.parametrize("content", [None, b"", b"{", b"\xff", b'{"type": "nope"}'])
+def test_a_schema_that_is_none_exits_with_2(content: bytes | None, tmp_path: Path) -> None:
+    path = tmp_path / "none.json"
+    if content is not None:
+        path.write_bytes(content)
+    code, out, err = run("coerce", "--schema", str(path), "--validate", text=b'{"n": 1}')
+    assert (code, out) == (2, b"")
+    assert err.startswith(b"jsonrepair-lark: ")
+    assert err.count(b"\n") == 1, err.decode()
 
 
 # -- calls and formats -----------------------------------------------------------------------------

@@ -359,15 +359,21 @@ def check_coerce(value: Any, schema: Any) -> Any:
     assert same_or_nan(value, was), "the value itself is left alone"
     assert same_or_nan(schema, schema_was)
     assert (after is value) == (not changes)
-    replayed = copy.deepcopy(value)
     for change in changes:
         assert change.path.startswith("$")
         assert not same_or_nan(change.before, change.after)
         assert is_lossless(change.before, change.after), change
-        # What is changed later must not change the account of what was changed before.
-        replayed = put(replayed, change.steps, change.before, copy.deepcopy(change.after))
-    assert same_or_nan(replayed, after)
+    assert same_or_nan(replayed(value, changes), after)
     return after
+
+
+def replayed(value: Any, changes: list[Coercion]) -> Any:
+    """Return a copy of a value with the changes made in it, one after the other."""
+    value = copy.deepcopy(value)
+    for change in changes:
+        # A copy, so that a later change does not change the account of one before.
+        value = put(value, change.steps, change.before, copy.deepcopy(change.after))
+    return value
 
 
 LEAVES: Final = (
@@ -653,8 +659,11 @@ def check_typed(text: str, schema: Any, **options: Any) -> Result:
     """Check a repair to the types of a schema: text, value and edits say the same."""
     plain = repair(text, **options)
     result = repair(text, schema=schema, **options)
-    changes: list[Coercion] = []
-    value = coerce(plain.value, schema, changes)
+    changes = list(result.coercions)
+    if not {"duplicate_keys", "max_depth"} & options.keys():
+        # Those two also decide about text in strings, which `coerce` is not told of.
+        changes = []
+        coerce(plain.value, schema, changes)
     if plain.status == "rejected" or not changes:
         assert laws.describe(result) == laws.describe(plain)
         assert laws.same(result.value, plain.value)
@@ -662,8 +671,8 @@ def check_typed(text: str, schema: Any, **options: Any) -> Result:
         assert result.coercions == ()
         return result
     assert result.status == "repaired"
-    assert laws.same(result.value, value)
     assert result.coercions == tuple(changes)
+    assert laws.same(result.value, replayed(plain.value, changes))
     assert apply_edits(text, result) == result.text
     assert laws.same(laws.strict_loads(result.text), result.value), result.text
     depth = {key: value for key, value in options.items() if key == "max_depth"}

@@ -16,7 +16,7 @@ from .support.hostile import Case
 from .support.renderers import TEMPLATES, Template, format_of
 
 FORMATS: Final = {one.name: one for one in formats()}
-SOME: Final = settings(max_examples=max(6, settings().max_examples // 6))
+SOME: Final = settings(max_examples=max(6, settings().max_examples // 3))
 Calls = list[tuple[str, dict[str, Any]]]
 NEWLINES: Final = "one\ntwo\n\n\tthree"
 

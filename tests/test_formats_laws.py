@@ -15,7 +15,7 @@ from .support.renderers import TEMPLATES, Template, format_of
 
 # Each example of a law about prefixes or deletions parses a few hundred texts.
 FEW: Final = settings(max_examples=max(3, settings().max_examples // 16))
-MANY: Final = settings(max_examples=max(20, settings().max_examples))
+MANY: Final = settings(max_examples=max(12, settings().max_examples // 2))
 REASONS: Final = laws.REASONS | {"missing_name", "unknown_tool"}
 
 each = pytest.mark.parametrize("key", TEMPLATES)
