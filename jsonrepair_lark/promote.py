@@ -5,6 +5,7 @@ structured calls of one without.
 """
 
 import os
+import re
 from collections.abc import Mapping
 from functools import cache
 from typing import Any, Final
@@ -12,18 +13,18 @@ from typing import Any, Final
 from jsonrepair_lark.calls import ParsedCalls, parse_calls
 from jsonrepair_lark.formats import CALL_RULE, formats, grammar_of
 from jsonrepair_lark.recovery import part_openers
-from jsonrepair_lark.scanner import local_name
+from jsonrepair_lark.scanner import local_name, pattern_of
 from jsonrepair_lark.tools import Tools, field, schemas_of
 
 SWITCH: Final = "JSONREPAIR_LARK_PROMOTE"
 """The environment variable that switches `promote` off if it is `0`."""
+_WORD: Final = re.compile(r"[A-Za-z]{3}").search
 
 
 @cache
-def _sentinels(name: str) -> frozenset[str]:
-    """Return the texts that announce a call in a format; none for a format without sentinels."""
+def _sentinel(name: str) -> re.Pattern[str] | None:
+    """Return what announces a call in a format; None for a format that nothing does."""
     grammar = grammar_of(name)
-    texts = grammar.fixed_texts
     rules = frozenset({CALL_RULE})
     # A rule around the calls, such as a list of them, may begin with the sentinel.
     around = {
@@ -32,8 +33,14 @@ def _sentinels(name: str) -> frozenset[str]:
         if row.expansion
         and any(local_name(s) == CALL_RULE or grammar.reaches(s, rules) for s in row.expansion[1:])
     }
-    openers = {symbol for symbol in around if len(texts.get(symbol, "")) > 1}
-    return frozenset(texts[opener] for opener in part_openers(grammar, rules) | openers)
+    announcing = [
+        pattern_of(grammar.terminal_rows[symbol])
+        for symbol in sorted(around | part_openers(grammar, rules))
+        if symbol in grammar.terminal_rows
+    ]
+    # A bracket or a separator announces nothing: a sentinel has a word in it.
+    patterns = [pattern for pattern in announcing if _WORD(pattern)]
+    return re.compile("|".join(f"(?:{pattern})" for pattern in patterns)) if patterns else None
 
 
 def recognise(text: str, *, tools: Tools = None, **options: Any) -> ParsedCalls | None:
@@ -52,7 +59,8 @@ def recognise(text: str, *, tools: Tools = None, **options: Any) -> ParsedCalls 
     """
     fitting: dict[tuple[tuple[str, str], ...], ParsedCalls] = {}
     for one in formats():
-        if not any(sentinel in text for sentinel in _sentinels(one.name)):
+        sentinel = _sentinel(one.name)
+        if sentinel is None or not sentinel.search(text):
             continue
         parsed = parse_calls(text, format=one.name, tools=tools, **options)
         if parsed.calls and not parsed.rejected:

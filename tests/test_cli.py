@@ -140,6 +140,7 @@ def test_a_report_for_machines(cut: str, capsys: pytest.CaptureFixture[str]) -> 
     assert data == {
         "status": "repaired",
         "text": '{"a": "café\\nx", "b": [1, 2]}',
+        "span": [0, 26],
         "repairs": [
             {
                 "kind": "control_character",
@@ -479,7 +480,7 @@ def test_split_for_machines_tells_the_spans() -> None:
         ("repaired", [0, 8]),
         ("valid", [9, 12]),
         ("valid", [12, 15]),
-        ("rejected", [16, 25]),
+        ("rejected", [16, 24]),
     ]
     assert reports[0]["repairs"][0]["offset"] == 6
     assert reports[3]["reason"] == "dangling_comma"
