@@ -312,7 +312,7 @@ class _Reading:
             RejectedCall(
                 span=(part.start, part.end),
                 reason=part.stop.reason or "unexpected_input",
-                offset=part.stop.offset,
+                offset=min(part.stop.offset, part.end),
                 name=name,
                 partial=_partial_arguments(part, fields),
             )

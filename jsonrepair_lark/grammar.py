@@ -314,6 +314,11 @@ class Grammar:
         )
 
     @cached_property
+    def longest_closer(self) -> int:
+        """The length of the longest closer."""
+        return max(map(len, self.closer_texts), default=0)
+
+    @cached_property
     def has_word_closers(self) -> bool:
         """Whether some closer is a word, which must not run into the one before it."""
         return any(is_word(text[:1]) for text in self.closer_texts)

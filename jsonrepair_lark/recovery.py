@@ -12,6 +12,7 @@ from functools import cache
 from typing import Any, Final
 
 from jsonrepair_lark import completion
+from jsonrepair_lark.completion import OpenRule
 from jsonrepair_lark.grammar import Grammar
 from jsonrepair_lark.limits import Limits, Stop
 from jsonrepair_lark.scanner import local_name
@@ -91,10 +92,8 @@ class RecoveringSession(Session):
         if stop is None:
             return False
         chain = completion.open_rules(self)
-        at = next(
-            (n for n in range(len(chain) - 1, -1, -1) if chain[n].rule in self._recoverable), None
-        )
-        if at is None:
+        at, origin = self._innermost(chain)
+        if not origin:
             return False
         rule = chain[at]
         if stop.reason is None:
@@ -112,17 +111,36 @@ class RecoveringSession(Session):
         self.stop = None
         # The last token may be the beginning of a sentinel that the part did not expect.
         last = self.last_token
-        if last is not None and rule.start < last.start < stop.offset == last.end:
+        is_last = last is not None and rule.start < last.start < stop.offset == last.end
+        if last is not None and is_last and self._openers_at(last.start - self._base):
             self._pos = max(0, last.start - self._base)
         else:
             self._pos = max(self._pos, stop.offset - self._base)
         self.last_token = self._text = None
-        self._bad = _Bad(rejected, rule.origin, self.states[-1], depth - self._depth)
+        self._bad = _Bad(rejected, origin, self.states[-1], depth - self._depth)
         return True
 
+    def _innermost(self, chain: list[OpenRule]) -> tuple[int, str]:
+        """Return the place of the innermost recoverable rule among the open ones, and its name.
+
+        A rule that has begun with another one, which is not complete, is not open by itself yet.
+        """
+        grammar = self.grammar
+        for place in range(len(chain) - 1, -1, -1):
+            rule = chain[place]
+            if rule.rule in self._recoverable:
+                return place, rule.origin
+            for origin in grammar.gotos[self.states[rule.position]]:
+                if local_name(origin) in self._recoverable and (
+                    rule.origin in grammar.leftmost(origin)
+                ):
+                    return place, origin
+        return -1, ""
+
     def _reason_inside(self, stop: Stop) -> str:
-        rest = self._buffer[stop.offset - self._base :]
-        return completion.reason_inside(self, rest)
+        start = stop.offset - self._base
+        longest = self.grammar.longest_closer + 1
+        return completion.reason_inside(self, self._buffer[start : start + longest])
 
     def finish(self, text: str = "") -> None:
         """Take the last piece of the text and end it; see `Session.finish`."""
@@ -131,9 +149,9 @@ class RecoveringSession(Session):
 
     def _close_outer(self, start: int, *, final: bool) -> bool:
         """Close what is open before an outer closer, or before the sentinel of the next part."""
-        rest = self._buffer[start:]
+        n_left = len(self._buffer) - start
         if not final and any(
-            len(text) > len(rest) and text.startswith(rest)
+            len(text) > n_left and text.startswith(self._buffer[start:])
             for text in map(
                 self.grammar.fixed_texts.__getitem__, part_openers(self.grammar, self._recoverable)
             )

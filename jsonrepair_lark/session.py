@@ -271,7 +271,7 @@ class Session(Driver):
                 self._take(closer, start, end, final and end == len(buffer))
                 self._pos = end
             return True
-        if final and self._complete_closer(buffer[start:]):
+        if final and rest < self.grammar.longest_closer and self._complete_closer(buffer[start:]):
             self._pos = len(buffer)
             return True
         self._refuse(None, self._base + start)

@@ -21,7 +21,7 @@ from jsonrepair_lark import ArgumentAssembler, AssembledCall, RepairStream, repa
 
 from .support import documents as docs
 from .support import laws
-from .support.documents import WHITE_SPACE, Document
+from .support.documents import Document
 from .test_growth import MILLION, Hostile, check_growth
 
 MADE_ID: Final = re.compile(r"call_[0-9a-f]{12}")
@@ -242,7 +242,11 @@ def test_no_delta_is_an_error(deltas: list[dict[str, Any]], finish_reason: str |
 
 @each_form
 def test_deltas_may_come_one_by_one_or_together(form: Any) -> None:
-    deltas = [form(delta(0, '{"a"', "f", "x")), form(delta(1, "{}", "g", "y")), form(delta(0, ":1}"))]
+    deltas = [
+        form(delta(0, '{"a"', "f", "x")),
+        form(delta(1, "{}", "g", "y")),
+        form(delta(0, ":1}")),
+    ]
     apart = assemble(*deltas)
     assert [(call.id, call.name, call.value) for call in apart] == [
         ("x", "f", {"a": 1}),
@@ -477,6 +481,7 @@ def test_finishing_again_gives_the_same_calls() -> None:
 def test_nothing_can_be_fed_after_the_end() -> None:
     assembler = ArgumentAssembler()
     assert assembler.finish() == []
+    late: Any
     for late in (delta(0, "{}", "f"), None, []):
         with pytest.raises(ValueError, match="assembled"):
             assembler.feed(late)
@@ -641,16 +646,17 @@ def test_two_calls_in_one_slot_of_a_real_stream_are_two(monkeypatch: pytest.Monk
         monkeypatch.delenv(name, raising=False)
         monkeypatch.delenv(name.upper(), raising=False)
     assembler = ArgumentAssembler()
-    finish_reason = None
+    finish_reason: str | None = None
     with server() as address, openai.OpenAI(base_url=address, api_key="none") as client:
-        messages_sent = [{"role": "user", "content": "How is the weather?"}]
-        with client.chat.completions.create(
-            model="m", messages=messages_sent, stream=True
-        ) as stream:
-            for event_of_stream in stream:
-                choice = event_of_stream.choices[0]
-                assembler.feed(choice.delta.tool_calls)
-                finish_reason = choice.finish_reason or finish_reason
+        stream = client.chat.completions.create(
+            model="m",
+            messages=[{"role": "user", "content": "How is the weather?"}],
+            stream=True,
+        )
+        for part in stream:
+            choice = part.choices[0]
+            assembler.feed(choice.delta.tool_calls)
+            finish_reason = choice.finish_reason or finish_reason
     assert assembler.partial(1) == {"zone": "CET"}
     calls = assembler.finish(finish_reason)
     assert [(call.slot, call.name, call.value) for call in calls] == [

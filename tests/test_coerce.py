@@ -262,20 +262,31 @@ CASES: Final[list[tuple[Any, Any, Any]]] = [
         {"a": 1},
     ),
     (
-        {"anyOf": [{"properties": {"k": {"const": "i"}, "v": INTEGER}},
-                   {"properties": {"k": {"const": "s"}, "v": STRING}}]},
+        {
+            "anyOf": [
+                {"properties": {"k": {"const": "i"}, "v": INTEGER}},
+                {"properties": {"k": {"const": "s"}, "v": STRING}},
+            ]
+        },
         {"k": "i", "v": "1"},
         {"k": "i", "v": 1},
     ),
     (
-        {"anyOf": [{"properties": {"k": {"const": "i"}, "v": INTEGER}},
-                   {"properties": {"k": {"const": "s"}, "v": STRING}}]},
+        {
+            "anyOf": [
+                {"properties": {"k": {"const": "i"}, "v": INTEGER}},
+                {"properties": {"k": {"const": "s"}, "v": STRING}},
+            ]
+        },
         {"k": "s", "v": "1"},
         STAYS,
     ),
     ({"allOf": [INTEGER, {"minimum": 5}]}, "7", 7),
-    ({"allOf": [{"properties": {"a": INTEGER}}, {"properties": {"b": NULL}}]},
-     {"a": "1", "b": "null"}, {"a": 1, "b": None}),
+    (
+        {"allOf": [{"properties": {"a": INTEGER}}, {"properties": {"b": NULL}}]},
+        {"a": "1", "b": "null"},
+        {"a": 1, "b": None},
+    ),
     # References
     ({"$ref": "#/$defs/n", "$defs": {"n": INTEGER}}, "1", 1),
     ({"$ref": "#/definitions/n", "definitions": {"n": INTEGER}}, "1", 1),
@@ -379,7 +390,15 @@ def replayed(value: Any, changes: list[Coercion]) -> Any:
 LEAVES: Final = (
     *("1", "0", "3.0", "1e3", " 7 ", "-1.5", "007", "1e999", "9" * 20, "\u0661"),
     *("true", "YES", "off", "null", "None", "", "x", '"1"'),
-    *("[]", '["1", "true"]', "['1', None]", "('1',)", '{"a": "1"}', "{'a': 'no', 'b': 1}", '{"a": '),
+    *(
+        "[]",
+        '["1", "true"]',
+        "['1', None]",
+        "('1',)",
+        '{"a": "1"}',
+        "{'a': 'no', 'b': 1}",
+        '{"a": ',
+    ),
     *(0, 1, 2, -1, 10**20, 0.0, 1.0, 1.5, 1e300, True, False, None),
 )
 KEYS: Final = ("a", "b", "ab", "c")
@@ -515,9 +534,19 @@ def documents_of(value: Any) -> st.SearchStrategy[str]:
 
 ANY_KEYWORD: Final = (
     *("type", "properties", "patternProperties", "additionalProperties", "required", "items"),
-    *("prefixItems", "additionalItems", "anyOf", "oneOf", "allOf", "enum", "const", "$ref", "$defs"),
+    *(
+        "prefixItems",
+        "additionalItems",
+        "anyOf",
+        "oneOf",
+        "allOf",
+        "enum",
+        "const",
+        "$ref",
+        "$defs",
+    ),
 )
-malformed = st.dictionaries(
+malformed: st.SearchStrategy[dict[Any, Any]] = st.dictionaries(
     st.sampled_from(ANY_KEYWORD) | st.just(5),
     parts_of_schemas | values | st.lists(values, max_size=2) | references | st.just({5: {}}),
     max_size=4,
@@ -722,8 +751,10 @@ def test_any_text_can_be_typed(text: str, options: dict[str, Any]) -> None:
 def test_changes_are_edits_of_the_text() -> None:
     text = '{"n": "5", "s": "x\ny", "l": ["1", None, {"b": "Yes"}'
     schema = {
-        "properties": {"n": INTEGER, "l": {"items": {"type": ["integer", "object"],
-                                                     "properties": {"b": BOOLEAN}}}},
+        "properties": {
+            "n": INTEGER,
+            "l": {"items": {"type": ["integer", "object"], "properties": {"b": BOOLEAN}}},
+        },
     }
     result = check_typed(text, schema)
     assert result.text == '{"n": 5, "s": "x\\ny", "l": [1, null, {"b": true}]}'

@@ -389,15 +389,17 @@ def test_cost_grows_with_the_length(name: str) -> None:
         for result in split(text, **options):
             explained(result)
 
-    check_growth(read, SHAPES[name], MILLION // 4)
+    check_growth(read, SHAPES[name], MILLION // 8)
 
 
 @pytest.mark.parametrize("value", ["[1]", "[1,]", '"a\nb"', "1 ", "[1]]"])
 def test_cost_of_a_value_does_not_depend_on_what_follows(value: str) -> None:
     pad = '"' + "x" * 20 * MILLION + '"'
+    tried = []
     for _ in range(3):
-        alone = seconds(lambda: split(pad)) + seconds(lambda: split(value * 1000))
+        apart = seconds(lambda: split(pad)) + seconds(lambda: split(value * 1000))
         together = seconds(lambda: split(value * 1000 + pad))
-        if together < 2 * alone + 0.1:
+        if together < 2 * apart + 0.1:
             return
-    pytest.fail(f"{together:.2f} s, and {alone:.2f} s apart")
+        tried.append(f"{together:.2f} s, and {apart:.2f} s apart")
+    pytest.fail("; ".join(tried))
