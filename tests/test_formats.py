@@ -329,7 +329,7 @@ def test_a_bad_call_is_rejected_and_its_siblings_stand(key: str) -> None:
         assert pairs(parsed) == good, bad
         assert len(parsed.rejected) == 1, (bad, parsed.rejected)
         start, end = parsed.rejected[0].span
-        assert text[:start].endswith(text[: text.index(first) + len(first)][-5:] + template.between)
+        assert start >= text.index(first) + len(first)
         assert start <= parsed.rejected[0].offset <= end
         assert "g" not in parsed.content.replace("oops", "")
         check_prose(parsed.content, *said)

@@ -54,7 +54,9 @@ def check_split(text: str, **options: Any) -> list[Result]:
     results = split(text, **options)
     check_tiles(text, results)
     for result in results:
-        assert result.status != "rejected" or result is results[-1]
+        if result.reason is not None and result.reason != "duplicate_key":
+            # Where an object with a repeated key ends is known, where others end is not.
+            assert result is results[-1]
         laws.check_result(result.input, result, options)
         alone = repair(result.input, **options)
         if alone.reason == "incomplete_number" and result.reason is None:
@@ -249,7 +251,7 @@ STRICT: Final = {"profile": "strict"}
 # Options, a value that they decide on, and the reason to refuse it or None.
 POLICIES: Final[list[tuple[dict[str, Any], str, str | None]]] = [
     (STRICT, "[1,]", "repair_not_allowed"),
-    (STRICT, "[1}", "repair_not_allowed"),
+    (STRICT, '{"a":[1}', "repair_not_allowed"),
     (STRICT, '["a\nb"]', "repair_not_allowed"),
     (STRICT, "None ", "repair_not_allowed"),
     ({}, "[NaN]", "nonfinite_number"),
@@ -273,7 +275,7 @@ POLICIES: Final[list[tuple[dict[str, Any], str, str | None]]] = [
     ({"number_at_end": "reject"}, "1 ", None),
     ({"number_at_end": "reject", "duplicate_keys": "reject"}, "1 ", None),
     ({"finish_reason": "length"}, "[1]", None),
-    ({"finish_reason": "length"}, "[{}}", None),
+    ({"finish_reason": "length"}, '{"a":[1}', None),
 ]
 
 
@@ -288,7 +290,7 @@ def test_options_are_obeyed_on_every_path(
     results = check_split(before + value + after, **options)
     result = results[bool(before)]
     assert result.reason == reason
-    if reason is None:
+    if reason is None or reason == "duplicate_key":
         assert result.input.strip(" ") == value.strip(" ")
         assert len(results) == bool(before) + 1 + bool(after)
     else:
