@@ -1,7 +1,6 @@
 """The engine is general: languages that are not JSON, Lark's tables by hand, grammars' form."""
 
 import json
-import logging
 import os
 import random
 import re
