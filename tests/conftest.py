@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, settings
 
 # Each example of a prefix law runs a few hundred repairs, so no profile has a deadline.
 settings.register_profile("dev", max_examples=50, deadline=None)
-settings.register_profile("ci", max_examples=150, deadline=None, derandomize=True, print_blob=True)
+settings.register_profile("ci", max_examples=60, deadline=None, derandomize=True, print_blob=True)
 settings.register_profile(
     "soak",
     max_examples=2500,

@@ -391,7 +391,7 @@ def test_cost_grows_with_the_length(name: str) -> None:
         for result in split(text, **options):
             explained(result)
 
-    check_growth(read, SHAPES[name], MILLION // 8)
+    check_growth(read, SHAPES[name], MILLION // 16)
 
 
 @pytest.mark.parametrize("value", ["[1]", "[1,]", '"a\nb"', "1 ", "[1]]"])
