@@ -59,13 +59,21 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
+def _json_of(file: IO[bytes]) -> Any:
+    """Return what a JSON file holds; an error names the file."""
+    try:
+        return json.load(file)
+    except ValueError as error:
+        raise ValueError(f"{file.name}: {error}") from error
+
+
 def _options(arguments: argparse.Namespace) -> dict[str, Any]:
     names = ("profile", *CHOICES, "max_depth", "finish_reason")
     given = {name: getattr(arguments, name) for name in names}
     options = {name: value for name, value in given.items() if value is not None}
     if arguments.command == "coerce":
         with open(arguments.schema, "rb") as file:  # noqa: PTH123 - a path from the command line
-            options["schema"] = json.load(file)
+            options["schema"] = _json_of(file)
         options["validate"] = arguments.validate
     return options
 
@@ -131,7 +139,7 @@ def _calls(arguments: argparse.Namespace, text: bytes, options: dict[str, Any]) 
     tools = None
     if arguments.tools is not None:
         with open(arguments.tools, "rb") as file:  # noqa: PTH123 - a path from the command line
-            tools = json.load(file)
+            tools = _json_of(file)
     message = text.decode("utf-8", "replace")
     if arguments.format == "auto":
         parsed = recognise(message, tools=tools, **options)

@@ -191,8 +191,8 @@ class Extraction:
 
     Attributes:
         values: the complete objects and arrays, in the order of the text.
-        results: their results, each with its `span`, and last the rejected result of a value that
-            the end of the text cuts, if there is one.
+        results: their results, each with its `span`; rejected are a value that the end of the text
+            cuts, which is the last, and values with a repeated key where the options refuse those.
         noise: the pieces of text between the spans of the results, in order, empty ones left out.
     """
 
