@@ -11,11 +11,11 @@ from jsonrepair_lark.api import (
     repair_json,
 )
 from jsonrepair_lark.assembler import ArgumentAssembler, AssembledCall
-from jsonrepair_lark.calls import ParsedCalls, RejectedCall, ToolCall, parse_calls
+from jsonrepair_lark.calls import ParsedCalls, RejectedCall, ToolCall
 from jsonrepair_lark.coercion import coerce
 from jsonrepair_lark.errors import GrammarFormatError, GrammarNotFoundError
 from jsonrepair_lark.formats import Format, formats
-from jsonrepair_lark.promote import promote, recognise
+from jsonrepair_lark.promote import parse_calls, promote, recognise
 from jsonrepair_lark.result import Coercion, Repair, Result
 from jsonrepair_lark.several import Extraction, extract, split
 

@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from typing import IO, Any, Final
 
 from jsonrepair_lark.api import repair
-from jsonrepair_lark.calls import call_data, parse_calls
+from jsonrepair_lark.calls import call_data
 from jsonrepair_lark.formats import formats
 from jsonrepair_lark.policies import CHOICES, PROFILES
-from jsonrepair_lark.promote import recognise
+from jsonrepair_lark.promote import parse_calls
 from jsonrepair_lark.result import Result
 from jsonrepair_lark.several import extract, split
 
@@ -141,11 +141,7 @@ def _calls(arguments: argparse.Namespace, text: bytes, options: dict[str, Any]) 
         with open(arguments.tools, "rb") as file:  # noqa: PTH123 - a path from the command line
             tools = _json_of(file)
     message = text.decode("utf-8", "replace")
-    if arguments.format == "auto":
-        parsed = recognise(message, tools=tools, **options)
-        data = call_data(parsed) if parsed else {"content": message, "calls": [], "rejected": []}
-    else:
-        data = call_data(parse_calls(message, format=arguments.format, tools=tools, **options))
+    data = call_data(parse_calls(message, format=arguments.format, tools=tools, **options))
     sys.stdout.write(json.dumps(data, ensure_ascii=False) + "\n")
     return REFUSED if data["rejected"] else 0
 

@@ -23,6 +23,8 @@ from jsonrepair_lark.stack import Action, Edit, Program, Span, Token, actions_fo
 from jsonrepair_lark.tools import Tools, schema_of_argument, schemas_of
 from jsonrepair_lark.values import MAKERS, OTHER_NOTATIONS, partial_of, repaired_value
 
+AUTO: Final = "auto"
+"""What stands for a format that is to be recognised."""
 RECOVERABLE: Final = frozenset({CALL_RULE})
 SPANNED: Final = frozenset({"content", "reasoning", CALL_RULE, "tool_args", "arg_value"})
 
@@ -92,6 +94,10 @@ class ParsedCalls:
     @property
     def tree(self) -> Any:
         """The lark `Tree` of the parse, made by parsing the text once more."""
+        if self.format == AUTO:
+            from lark import Tree
+
+            return Tree("start", [Tree("content", [self.text])])
         from jsonrepair_lark.trees import calls_tree
 
         return calls_tree(self.text, grammar_of(self.format), RECOVERABLE)
@@ -190,7 +196,7 @@ def call_program(name: str) -> Program:
     return Program(grammar, actions, SPANNED)
 
 
-def parse_calls(
+def read_calls(
     text: str,
     *,
     format: str,  # noqa: A002 - what callers call it
@@ -198,7 +204,7 @@ def parse_calls(
     unknown: Literal["content", "drop"] = "content",
     **options: Any,
 ) -> ParsedCalls:
-    """Return the content and the tool calls of a message; never raises on any text.
+    """Return the content and the tool calls of a message in one format; see `parse_calls`.
 
     Args:
         text: what the model wrote.

@@ -8,9 +8,9 @@ import os
 import re
 from collections.abc import Mapping
 from functools import cache
-from typing import Any, Final
+from typing import Any, Final, Literal
 
-from jsonrepair_lark.calls import ParsedCalls, parse_calls
+from jsonrepair_lark.calls import AUTO, ParsedCalls, read_calls
 from jsonrepair_lark.formats import CALL_RULE, formats, grammar_of
 from jsonrepair_lark.recovery import part_openers
 from jsonrepair_lark.scanner import local_name, pattern_of
@@ -62,7 +62,7 @@ def recognise(text: str, *, tools: Tools = None, **options: Any) -> ParsedCalls 
         sentinel = _sentinel(one.name)
         if sentinel is None or not sentinel.search(text):
             continue
-        parsed = parse_calls(text, format=one.name, tools=tools, **options)
+        parsed = read_calls(text, format=one.name, tools=tools, **options)
         if parsed.calls and not parsed.rejected:
             read = tuple((call.name, call.arguments) for call in parsed.calls)
             known = fitting.get(read)
@@ -72,11 +72,45 @@ def recognise(text: str, *, tools: Tools = None, **options: Any) -> ParsedCalls 
     return next(iter(fitting.values())) if len(fitting) == 1 else None
 
 
+def parse_calls(
+    text: str,
+    *,
+    format: str,  # noqa: A002 - what callers call it
+    tools: Tools = None,
+    unknown: Literal["content", "drop"] = "content",
+    **options: Any,
+) -> ParsedCalls:
+    """Return the content and the tool calls of a message; never raises on any text.
+
+    Args:
+        text: what the model wrote.
+        format: the format's name or one of its aliases (see `formats`); `"auto"` for the one
+            format whose sentinels and calls are in the text. Where none or several fit, all of it
+            is content.
+        tools: the tools that were offered (see `schemas_of`); with them, only calls of these
+            names, exactly, are calls, and untyped arguments get the types of their schemas.
+        unknown: whether the text of a call of another name stays in the content.
+        **options: as in `repair`.
+
+    Raises:
+        GrammarNotFoundError: if there is no such format.
+        TypeError, ValueError: as `repair`; TypeError for a tool without a name.
+    """
+    if format != AUTO:
+        return read_calls(text, format=format, tools=tools, unknown=unknown, **options)
+    if not isinstance(text, str):
+        raise TypeError(f"the text must be a str, not {type(text).__name__}")
+    recognised = recognise(text, tools=tools, unknown=unknown, **options)
+    return recognised or ParsedCalls(
+        content=text, reasoning="", calls=(), rejected=(), text=text, format=AUTO
+    )
+
+
 def promote(
     message: Any,
     tools: Tools,
     *,
-    format: str | None = None,  # noqa: A002 - what callers call it
+    format: str = AUTO,  # noqa: A002 - what callers call it
     enabled: bool = True,
     **options: Any,
 ) -> Any:
@@ -102,11 +136,8 @@ def promote(
     schemas = schemas_of(tools)
     if is_off or not schemas or not isinstance(content, str) or field(message, "tool_calls"):
         return message
-    if format is None:
-        parsed = recognise(content, tools=schemas, **options)
-    else:
-        parsed = parse_calls(content, format=format, tools=schemas, **options)
-    if parsed is None or not parsed.calls:
+    parsed = parse_calls(content, format=format, tools=schemas, **options)
+    if not parsed.calls:
         return message
     calls = [
         {

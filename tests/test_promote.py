@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from openai.types.chat import ChatCompletionMessage
 
+import jsonrepair_lark
 from jsonrepair_lark import GrammarNotFoundError, formats, parse_calls, promote, recognise
 
 from .support import hostile
@@ -213,3 +214,17 @@ def test_what_no_format_or_more_than_one_fits_is_not_recognised(text: str) -> No
 def test_a_call_of_a_tool_that_was_not_offered_is_not_recognised() -> None:
     assert recognise(CALL, tools={"other": {}}) is None
     assert recognise(CALL) is not None
+
+
+def test_auto_reads_what_the_one_fitting_format_reads() -> None:
+    text = 'Hi. <tool_call>{"name": "f", "arguments": {"x": 1}}</tool_call>'
+    parsed = jsonrepair_lark.parse_calls(text, format="auto", tools={"f": {}})
+    assert [(call.name, call.value) for call in parsed.calls] == [("f", {"x": 1})]
+    assert parsed.content.strip() == "Hi."
+
+
+def test_auto_leaves_text_that_no_format_fits() -> None:
+    for text in ("", "No calls.", "<tool_call>", '{"name": "f", "arguments": {}}'):
+        parsed = jsonrepair_lark.parse_calls(text, format="auto", tools={"f": {}})
+        assert (parsed.content, parsed.calls, parsed.rejected) == (text, (), ())
+        assert parsed.tree.data == "start"
