@@ -38,7 +38,7 @@ def cost(key: str, text: str) -> float:
 
 
 def check_growth(key: str, build: Callable[[int], str], most: int = MILLION) -> None:
-    """Double a text until it costs enough to be measured; then twice more must not cost too much."""
+    """Double a text until it costs enough to be measured; twice more must not cost too much."""
     n = 500
     most //= max(1, len(build(n)) // n)
     first = cost(key, build(n))
