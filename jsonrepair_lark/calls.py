@@ -204,20 +204,7 @@ def read_calls(
     unknown: Literal["content", "drop"] = "content",
     **options: Any,
 ) -> ParsedCalls:
-    """Return the content and the tool calls of a message in one format; see `parse_calls`.
-
-    Args:
-        text: what the model wrote.
-        format: the format's name or one of its aliases (see `formats`).
-        tools: the tools that were offered (see `schemas_of`); with them, only calls of these
-            names, exactly, are calls, and untyped arguments get the types of their schemas.
-        unknown: whether the text of a call of another name stays in the content.
-        **options: as in `repair`.
-
-    Raises:
-        GrammarNotFoundError: if there is no such format.
-        TypeError, ValueError: as `repair`; TypeError for a tool without a name.
-    """
+    """Read a message in one format, not `auto`; arguments and errors as in `parse_calls`."""
     chosen = options_from(options)
     if not isinstance(text, str):
         raise TypeError(f"the text must be a str, not {type(text).__name__}")
