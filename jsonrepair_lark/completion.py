@@ -5,7 +5,8 @@ without semantic values (a LALR state lists tokens that only reduce and then fai
 
 A completion feeds closers, and only where the last token is not open-ended text, not an opener
 (the bracket was just opened) and where no token has to be dropped for it (a comma at the end
-promised a value). At each step exactly one closer may fit.
+promised a value, also where the grammar allows it before a closer). At each step exactly one closer
+may fit.
 """
 
 from dataclasses import dataclass, field
@@ -26,16 +27,33 @@ INCOMPLETE: Final = {
     "true": "incomplete_literal",
     "false": "incomplete_literal",
     "null": "incomplete_literal",
+    "python_string": "incomplete_string",
+    "raw_string": "incomplete_string",
+    "format_string": "incomplete_string",
+    "raw_format_string": "incomplete_string",
+    "python_number": "incomplete_number",
 }
 """Reason by the visible rule that an unfinished token belongs to."""
 
 
-def _step(
-    grammar: Grammar, states: list[int], terminal: str, *, may_delete: bool
+def step(
+    grammar: Grammar,
+    states: list[int],
+    terminal: str,
+    *,
+    may_delete: bool,
+    is_inserted: bool = False,
 ) -> list[int] | None:
     """Return the states after feeding a terminal, or None if it is not accepted.
 
     The result shares nothing with `states`. For `$END` it is the stack of the accepted parse.
+
+    Args:
+        grammar: the grammar.
+        states: the states of a parse.
+        terminal: what is fed.
+        may_delete: whether a token may be dropped for it.
+        is_inserted: whether the terminal does not stand in the text.
     """
     tables = grammar.tables
     actions = grammar.actions
@@ -55,9 +73,16 @@ def _step(
         if action is None:
             return None
     after.append(action)
-    while (default := grammar.defaults[after[-1]]) is not None:
-        _reduce(grammar, after, default)
+    if is_inserted and grammar.defaults[action] in grammar.exact_rules:
+        return None
+    reduce_defaults(grammar, after)
     return after
+
+
+def reduce_defaults(grammar: Grammar, states: list[int]) -> None:
+    """Reduce what nothing can stop, in place."""
+    while (default := grammar.defaults[states[-1]]) is not None:
+        _reduce(grammar, states, default)
 
 
 def _reduce(grammar: Grammar, states: list[int], rule: int) -> None:
@@ -69,7 +94,7 @@ def _reduce(grammar: Grammar, states: list[int], rule: int) -> None:
 
 def is_accepted(stack: ParseStack, terminal: str) -> bool:
     """Tell whether the parser would shift `terminal` now."""
-    return _step(stack.grammar, stack.states, terminal, may_delete=True) is not None
+    return step(stack.grammar, stack.states, terminal, may_delete=True) is not None
 
 
 def closers_before(stack: ParseStack, target: str) -> list[str] | None:
@@ -101,13 +126,13 @@ def _find_closers(
     grammar: Grammar, states: list[int], last: str, target: str, *, close_empty: bool
 ) -> list[str] | None:
     closers: list[str] = []
-    while _step(grammar, states, target, may_delete=False) is None:
+    while step(grammar, states, target, may_delete=False) is None:
         if not _may_close_after(grammar, last, close_empty=close_empty):
             return None
         fitting = [
             (closer, after)
             for closer in sorted(grammar.closers & grammar.actions[states[-1]].keys())
-            if (after := _step(grammar, states, closer, may_delete=False)) is not None
+            if (after := step(grammar, states, closer, may_delete=False, is_inserted=True))
         ]
         if len(fitting) != 1:
             return None
@@ -125,7 +150,7 @@ def may_close(stack: ParseStack, closer: str, inner: list[str]) -> bool:
 
 
 def _may_close_after(grammar: Grammar, last: str, *, close_empty: bool) -> bool:
-    if is_text(last) or last in grammar.text_openers:
+    if is_text(last) or last in grammar.text_openers or last in grammar.separators:
         return False
     return close_empty or last not in grammar.openers
 
@@ -176,33 +201,82 @@ def open_rules(stack: ParseStack) -> list[OpenRule]:
     begun `n` symbols below, in a state that waits for a symbol which can begin with its rule.
     """
     grammar = stack.grammar
-    chain: list[OpenRule] = []
-    top = len(stack.states) - 1
-    begun: str | None = None
-    while top > 0:
-        item = _item_waiting_for(grammar, stack.states[top], begun)
-        if item is None:
-            break
-        rule, dot = item
-        row = grammar.rules[rule]
-        top -= dot
+    chain = []
+    for row, dot, position in _open_items(grammar, stack.states):
         stacked, waits = row.expansion[:dot], row.expansion[dot:]
         seen = _without_natives(grammar, row, dot)
         chain.append(
             OpenRule(
                 local_name(row.origin),
-                stack.starts[top],
+                stack.starts[position],
                 seen,
                 waits,
                 _notation(grammar, seen, waits),
-                top,
+                position,
                 stacked,
                 tuple(index for index in row.kept if index < dot),
                 row.origin,
             )
         )
+    return chain
+
+
+def _open_items(grammar: Grammar, states: list[int]) -> list[tuple[RuleRow, int, int]]:
+    """Return the items of the open rules, outermost first: rule, dot, index of the first symbol."""
+    items: list[tuple[RuleRow, int, int]] = []
+    top = len(states) - 1
+    begun: str | None = None
+    while top > 0:
+        item = _item_waiting_for(grammar, states[top], begun)
+        if item is None:
+            break
+        rule, dot = item
+        row = grammar.rules[rule]
+        top -= dot
+        items.append((row, dot, top))
         begun = row.origin
-    return chain[::-1]
+    return items[::-1]
+
+
+@dataclass(frozen=True, slots=True)
+class OpenPart:
+    """The innermost open rule of some names.
+
+    Attributes:
+        origin: its full name.
+        index: its place among the open rules.
+        position: index of its first symbol in the value stack.
+        openers: the opening terminals on the stack from there on.
+        is_bracket: whether it has an opener itself, and not only what is inside of it.
+    """
+
+    origin: str
+    index: int
+    position: int
+    openers: tuple[str, ...]
+    is_bracket: bool
+
+
+def innermost(grammar: Grammar, states: list[int], names: frozenset[str]) -> OpenPart | None:
+    """Return the innermost open rule whose local name is one of `names`.
+
+    A rule that has begun with another one, which is not complete, is not open by itself yet.
+    """
+    items = _open_items(grammar, states)
+    for index in range(len(items) - 1, -1, -1):
+        row, dot, position = items[index]
+        origins = [row.origin] if local_name(row.origin) in names else []
+        origins += (
+            origin
+            for origin in grammar.gotos[states[position]]
+            if local_name(origin) in names and row.origin in grammar.leftmost(origin)
+        )
+        if origins:
+            stacked = [inner.expansion[:n] for inner, n, _ in items[index:]]
+            openers = tuple(s for symbols in stacked for s in symbols if s in grammar.openers)
+            is_bracket = not grammar.openers.isdisjoint(row.expansion[:dot])
+            return OpenPart(origins[0], index, position, openers, is_bracket)
+    return None
 
 
 def open_values(stack: ParseStack, chain: list[OpenRule]) -> list[tuple[str, list[Any]]]:
@@ -265,6 +339,41 @@ def _can_begin(grammar: Grammar, waits: tuple[str, ...], symbol: str) -> bool:
     return False
 
 
+def text_end(
+    grammar: Grammar, states: list[int], text: str, pos: int, *, final: bool
+) -> int | None:
+    """Return where a bracket around open-ended text is closed that is open in a parser state.
+
+    Args:
+        grammar: the grammar.
+        states: the states of a parse.
+        text: what is there of the text.
+        pos: where to look from.
+        final: whether nothing comes after `text`.
+
+    Returns:
+        The offset behind its closer; `pos` if no such bracket is open or nothing closes it, None
+        if its closer may be yet to come.
+    """
+    states = states.copy()
+    reduce_defaults(grammar, states)
+    item = _item_waiting_for(grammar, states[-1], None)
+    plan = grammar.plan(states[-1]) if item else None
+    if item is None or plan is None or plan.match is None or item[0] not in grammar.text_brackets:
+        return pos
+    closer = grammar.rules[item[0]].expansion[-1]
+    at = pos
+    while at < len(text):
+        found = plan.match(text, at)
+        if found is None:
+            at += 1
+        elif plan.groups[found.lastgroup or ""] == closer:
+            return found.end()
+        else:
+            at = found.end()
+    return pos if final else None
+
+
 def reason_at_end(stack: ParseStack) -> str:
     """Return the reason code for a text that ends where the parse stands."""
     grammar = stack.grammar
@@ -274,7 +383,7 @@ def reason_at_end(stack: ParseStack) -> str:
     rule, dot = item
     row = grammar.rules[rule]
     if row.expansion[0] in grammar.text_openers:
-        return INCOMPLETE.get(local_name(row.origin), "truncated")
+        return INCOMPLETE.get(grammar.owner(row.expansion[0]), "truncated")
     return _reason_of_wait(grammar, row, dot)
 
 
@@ -319,7 +428,7 @@ def _reason_of_unexpected(stack: ParseStack, rest: str) -> str:
     for closer in grammar.closers_at(rest, 0):
         if any(closer in rule.waits for rule in open_rules(stack)):
             return reason_at_end(stack)
-    if _step(grammar, stack.states, END, may_delete=True) is None:
+    if step(grammar, stack.states, END, may_delete=True) is None:
         return "unexpected_input"
     found = grammar.any_terminal.match(rest)
     if found is None:

@@ -10,6 +10,7 @@ What a grammar says is read from its tables by a few rules, the same for every g
   rule that has only repairs is deleted from the text.
 * A bracket is an alternative that ends in a terminal of fixed text, its closer, and has another
   such terminal before that, its opener.
+* An alternative with the alias `exact_<name>` is a bracket that is never closed for the text.
 * A fixed terminal that ends in a letter or digit is a word: it matches only where no such
   character follows.
 * Other declared terminals are scanned by a function of that name (`lexemes`), a complete piece of
@@ -30,6 +31,7 @@ from jsonrepair_lark.scanner import StatePlan, is_text, is_word, local_name, pat
 from jsonrepair_lark.tables import RuleRow, Tables, TerminalRow
 
 REPAIR_PREFIX: Final = "repair_"
+EXACT_PREFIX: Final = "exact_"
 TEXT_SUFFIX: Final = "TEXT"
 
 
@@ -175,7 +177,8 @@ class Grammar:
         row = self.terminal_rows.get(last)
         if row is None or row.fixed is None:
             return None
-        opener = next((s for s in reversed(before) if s in self.fixed_texts), None)
+        fixed = (s for s in reversed(before) if s in self.fixed_texts)
+        opener = next((s for s in fixed if s not in self.separators), None)
         return (opener, last) if opener else None
 
     @cached_property
@@ -203,13 +206,16 @@ class Grammar:
             if len(rule.expansion) == 1
             and self.is_terminal(rule.expansion[0])
             and any(
-                len(other.expansion) > 1
-                and other.expansion[0] in self.text_openers
-                and self._begins_with(rule.expansion[0], other.expansion[0])
+                self._begins_with(rule.expansion[0], opener)
                 for other in self.rules
-                if other.origin == rule.origin
+                if other.origin == rule.origin and other.expansion[:1] != rule.expansion
+                for opener in self._first_of(other) & self.text_openers
             )
         )
+
+    def _first_of(self, rule: RuleRow) -> frozenset[str]:
+        """Return the terminals that an alternative's first symbol can begin with."""
+        return self.first(rule.expansion[0]) if rule.expansion else frozenset()
 
     def _begins_with(self, terminal: str, opener: str) -> bool:
         """Tell whether the pattern of a terminal begins with the fixed text of another."""
@@ -297,6 +303,15 @@ class Grammar:
         )
 
     @cached_property
+    def exact_rules(self) -> frozenset[int]:
+        """The alternatives whose closer has to stand in the text."""
+        return frozenset(
+            index
+            for index, rule in enumerate(self.rules)
+            if local_name(rule.alias or "").startswith(EXACT_PREFIX)
+        )
+
+    @cached_property
     def repair_rules(self) -> frozenset[str]:
         """The rules that are nothing but repairs."""
         hooked = {r.origin for r, h in zip(self.rules, self.hooks, strict=True) if h}
@@ -311,6 +326,90 @@ class Grammar:
             for rule, hook in zip(self.rules, self.hooks, strict=True)
             if hook is not None and hook.deletes
             for symbol in rule.expansion
+        )
+
+    @cached_property
+    def separators(self) -> frozenset[str]:
+        """The terminals between the items of a list, which promise another item."""
+        return frozenset(
+            rule.expansion[1]
+            for rule in self.rules
+            if len(rule.expansion) > 2  # noqa: PLR2004 - list, separator, item
+            and rule.expansion[0] == rule.origin
+            and self.is_terminal(rule.expansion[1])
+        )
+
+    @cached_property
+    def rivals(self) -> dict[str, str]:
+        """For a closing terminal, that of a repair which takes the same text for a part of it.
+
+        A quote inside a string is such a text: it closes the string, or its escape was forgotten.
+        """
+        repairs = {
+            self.fixed_texts[rule.expansion[0]]: rule.expansion[0]
+            for rule, hook in zip(self.rules, self.hooks, strict=True)
+            if hook is not None and hook.replacement is None and len(rule.expansion) == 1
+            if rule.expansion[0] in self.fixed_texts
+        }
+        closing = {rule.expansion[-1] for rule in self.rules if len(rule.expansion) > 1}
+        return {
+            terminal: repairs[text]
+            for terminal, text in self.fixed_texts.items()
+            if terminal in closing and repairs.get(text, terminal) != terminal
+        }
+
+    def repair_of(self, terminal: str) -> str | None:
+        """Return the kind of the repair that a terminal makes by itself."""
+        hooks = zip(self.rules, self.hooks, strict=True)
+        return next((h.kind for rule, h in hooks if h and rule.expansion == (terminal,)), None)
+
+    @cached_property
+    def text_starts(self) -> frozenset[str]:
+        """The terminals that a text begins with whose closing terminal has a rival."""
+        owners = {
+            rule.origin
+            for rule in self.rules
+            if rule.expansion[-1:] and rule.expansion[-1] in self.rivals
+        }
+        while hidden := {owner for owner in owners if local_name(owner).startswith("_")}:
+            users = {
+                rule.origin
+                for rule in self.rules
+                if rule.expansion and rule.expansion[-1] in hidden
+            }
+            owners = (owners - hidden) | users
+        return frozenset(terminal for owner in owners for terminal in self.first(owner))
+
+    @cached_property
+    def text_ends(self) -> frozenset[str]:
+        """The terminals that such a text ends with."""
+        return frozenset(self.rivals) | (self.pieced & self.text_starts)
+
+    @cached_property
+    def text_prefixes(self) -> frozenset[str]:
+        """The terminals that stand before the opener of such a text."""
+        return self.text_starts - self.text_ends - self.text_openers
+
+    @cached_property
+    def doubtful(self) -> frozenset[str]:
+        """The terminals that begin or end such a text."""
+        return self.text_starts | self.text_ends
+
+    @cached_property
+    def closer_of(self) -> dict[str, str]:
+        """The text of the closer by opener."""
+        pairs = filter(None, map(self.bracket, self.rules))
+        return {opener: self.fixed_texts[closer] for opener, closer in pairs}
+
+    def opener_at(self, state: int, text: str, pos: int) -> str:
+        """Return the longest opener of open-ended text at `text[pos:]` that a state accepts."""
+        return max(
+            (
+                opener
+                for opener in self.text_openers & self.actions[state].keys()
+                if text.startswith(self.fixed_texts.get(opener, "\0"), pos)
+            ),
+            key=lambda opener: (len(self.fixed_texts[opener]), opener),
         )
 
     @cached_property

@@ -285,6 +285,43 @@ def is_float(lexeme: str) -> bool:
     return "." in lexeme or "e" in lexeme or "E" in lexeme
 
 
+_PYTHON_ESCAPE: Final = re.compile(
+    r"\\(?:(\r\n?|\n)|([0-7]{1,3})|u([dD][89abAB]..)\\u([dD][c-fC-F]..)"
+    r"|(x..|u....|U.{8}|N\{[^}]*\}|[\\'\"abfnrtv]))"
+)
+
+
+def decode_python_string(body: str) -> str:
+    """Return the value of a Python string from what stands between its quotes; escapes are valid.
+
+    Two escapes that are the halves of one character in UTF-16 stand for that character, as in JSON.
+
+    Source: https://docs.python.org/3/reference/lexical_analysis.html#escape-sequences.
+    """
+    return _PYTHON_ESCAPE.sub(_python_escape, body) if "\\" in body else body
+
+
+def _python_escape(escape: re.Match[str]) -> str:
+    line_end, octal, high, low, other = escape.groups()
+    if line_end:
+        return ""
+    if octal:
+        return chr(int(octal, 8))
+    if high:
+        return json.loads(f'"\\u{high}\\u{low}"')
+    return escape[0].encode("ascii").decode("unicode_escape") if other else escape[0]
+
+
+def decode_python_number(lexeme: str) -> int | float:
+    """Return the value of a number in Python's notation; zeros before an integer are allowed.
+
+    Source: https://docs.python.org/3/reference/lexical_analysis.html#numeric-literals.
+    """
+    if lexeme[1:2] in tuple("xXoObB"):
+        return int(lexeme, 0)
+    return float(lexeme) if is_float(lexeme) else int(lexeme)
+
+
 def escape_controls(text: str) -> str:
     """Return `text` with its control characters as JSON escapes (RFC 8259 section 7)."""
     return _CONTROL.sub(lambda found: json.dumps(found[0])[1:-1], text)
@@ -295,9 +332,15 @@ def replace_surrogates(lexeme: str) -> str:
     return _LONE.sub(r"\\ufffd", lexeme)
 
 
+def escape_quotes(quotes: str) -> str:
+    """Return quotes with a backslash before each, as JSON and Python escape them in a string."""
+    return "".join("\\" + quote for quote in quotes)
+
+
 REPLACEMENTS: Final[dict[str, Callable[[str], str]]] = {
     "control_character": escape_controls,
     "lone_surrogate": replace_surrogates,
+    "unescaped_quote": escape_quotes,
 }
 """What a repair puts in place of a lexeme, for kinds whose grammar has no fixed text for it."""
 OVERLONG: Final = frozenset({"control_character"})

@@ -4,6 +4,7 @@ Every path that makes a value, the valid one and the repaired one, asks here.
 """
 
 import sys
+import unicodedata
 from collections.abc import Collection
 from dataclasses import dataclass, fields
 from functools import cached_property, lru_cache
@@ -47,6 +48,7 @@ SAFE: Final = frozenset(
         "control_character",
         "python_literal",
         "byte_order_mark",
+        "unescaped_quote",
     }
 )
 PROFILES: Final = {"safe": SAFE, "strict": frozenset[str]()}
@@ -132,7 +134,11 @@ class Options:
             max_depth=self.max_depth,
             close_empty=self.empty_container == "close",
             truncated=self.is_cut,
-            refine={"NUMBER": self.refine_number},
+            refine={
+                "NUMBER": self.refine_number,
+                "PYTHON_NUMBER": self.refine_python_number,
+                "NAMED_TEXT": self.refine_named_escape,
+            },
             natives=self.number_at_end == "accept" and self.duplicate_keys == "last",
             refusals=REASONS,
         )
@@ -152,6 +158,30 @@ class Options:
         limit = sys.get_int_max_str_digits()
         if limit and len(lexeme) - lexeme.startswith("-") > limit:
             return None, "number_too_long"
+        return None, None
+
+    def refine_python_number(self, lexeme: str, at_end: bool) -> tuple[str | None, str | None]:  # noqa: FBT001
+        """Decide on a number in Python's notation; see `refine_number`."""
+        if at_end and self.number_at_end == "reject":
+            return None, "incomplete_number"
+        limit = sys.get_int_max_str_digits()
+        is_decimal = lexeme[1:2] not in tuple("xXoObB")
+        if is_decimal and is_float(lexeme):
+            is_finite = abs(float(lexeme)) != float("inf")
+            return None, None if is_finite else "nonfinite_number"
+        if not limit:
+            return None, None
+        is_long = len(lexeme) > limit if is_decimal else abs(int(lexeme, 0)) >= 10**limit
+        return None, "number_too_long" if is_long else None
+
+    @staticmethod
+    def refine_named_escape(lexeme: str, at_end: bool) -> tuple[str | None, str | None]:  # noqa: FBT001
+        r"""Decide on an escape such as `\N{BULLET}`; see `refine_number`."""
+        del at_end
+        try:
+            unicodedata.lookup(lexeme[3:-1])
+        except KeyError:
+            return None, "invalid_escape"
         return None, None
 
 

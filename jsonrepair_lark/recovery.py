@@ -12,7 +12,6 @@ from functools import cache
 from typing import Any, Final
 
 from jsonrepair_lark import completion
-from jsonrepair_lark.completion import OpenRule
 from jsonrepair_lark.grammar import Grammar
 from jsonrepair_lark.limits import Limits, Stop
 from jsonrepair_lark.scanner import local_name
@@ -41,12 +40,16 @@ class Rejected:
 
 @dataclass(slots=True, eq=False)
 class _Bad:
-    """A bad part whose end is not found yet: its rule, the state before it, its open brackets."""
+    """A bad part whose end is not found yet: its rule, the state before it, its open brackets.
+
+    `inside` are the states where it failed, until the text that is open there is skipped.
+    """
 
     rejected: Rejected
     origin: str
     state: int
     depth: int
+    inside: list[int] | None
 
 
 class RecoveringSession(Session):
@@ -61,7 +64,7 @@ class RecoveringSession(Session):
     __slots__ = ("_bad", "_balance_budget", "_recoverable")
 
     def __init__(self, program: Program, limits: Limits, recoverable: frozenset[str]) -> None:
-        super().__init__(program, limits)
+        super().__init__(program, limits, recoverable=recoverable)
         self._recoverable = recoverable
         self._bad: _Bad | None = None
         self._balance_budget = 0
@@ -71,7 +74,10 @@ class RecoveringSession(Session):
     def _scan(self, *, final: bool) -> None:
         goes_on = True
         while goes_on:
-            if self._bad is not None and not self._find_end(self._bad, final=final):
+            bad = self._bad
+            if bad is not None and not (
+                self._skip_text(bad, final=final) and self._find_end(bad, final=final)
+            ):
                 return
             super()._scan(final=final)
             goes_on = self._reject()
@@ -91,20 +97,22 @@ class RecoveringSession(Session):
         stop = self.stop
         if stop is None:
             return False
-        chain = completion.open_rules(self)
-        at, origin = self._innermost(chain)
-        if not origin:
+        part = completion.innermost(self.grammar, self.states, self._recoverable)
+        if part is None:
             return False
+        chain = completion.open_rules(self)
+        at = part.index
         rule = chain[at]
         if stop.reason is None:
             stop = Stop(self._reason_inside(stop), stop.offset)
         rejected = Rejected(rule.start, stop.offset, stop, completion.open_values(self, chain[at:]))
+        inside = self.states.copy()
         del self.states[rule.position + 1 :]
         del self.values[rule.position :]
         del self.starts[rule.position :]
         self.edits = [edit for edit in self.edits if not edit.is_inside(rule.start)]
         # A part that a pattern opens, and no bracket, is one more level.
-        depth = self._depth + (rule.stacked[0] not in self.grammar.openers)
+        depth = self._depth + (not part.is_bracket)
         self._depth = sum(
             symbol in self.grammar.openers for r in chain[:at] for symbol in r.stacked
         )
@@ -117,25 +125,8 @@ class RecoveringSession(Session):
         else:
             self._pos = max(self._pos, stop.offset - self._base)
         self.last_token = self._text = None
-        self._bad = _Bad(rejected, origin, self.states[-1], depth - self._depth)
+        self._bad = _Bad(rejected, part.origin, self.states[-1], depth - self._depth, inside)
         return True
-
-    def _innermost(self, chain: list[OpenRule]) -> tuple[int, str]:
-        """Return the place of the innermost recoverable rule among the open ones, and its name.
-
-        A rule that has begun with another one, which is not complete, is not open by itself yet.
-        """
-        grammar = self.grammar
-        for place in range(len(chain) - 1, -1, -1):
-            rule = chain[place]
-            if rule.rule in self._recoverable:
-                return place, rule.origin
-            for origin in grammar.gotos[self.states[rule.position]]:
-                if local_name(origin) in self._recoverable and (
-                    rule.origin in grammar.leftmost(origin)
-                ):
-                    return place, origin
-        return -1, ""
 
     def _reason_inside(self, stop: Stop) -> str:
         start = stop.offset - self._base
@@ -176,7 +167,7 @@ class RecoveringSession(Session):
             if self._buffer.startswith(grammar.fixed_texts[opener], pos)
         ]
 
-    def _balanced_end(self, pos: int, depth: int) -> int:
+    def _balanced_end(self, pos: int, depth: int, *, final: bool) -> int:
         """Return where `depth` open brackets are closed, strings skipped; -1 if they are not."""
         grammar = self.grammar
         while pos < len(self._buffer) and self._balance_budget > 0:
@@ -186,11 +177,26 @@ class RecoveringSession(Session):
                 pos += 1
                 continue
             terminal = grammar.patterned[int((found.lastgroup or "t0")[1:])].name
+            if not final and terminal in grammar.text_openers:
+                # A string whose end is yet to come may hold brackets.
+                return -1
             depth += (terminal in grammar.openers) - (terminal in grammar.closers)
             pos = max(found.end(), pos + 1)
             if depth <= 0:
                 return pos
         return -1
+
+    def _skip_text(self, bad: _Bad, *, final: bool) -> bool:
+        """Go behind the text that is open where a part failed; False if its end is yet to come."""
+        if bad.inside is not None:
+            pos = self._pos
+            end = completion.text_end(self.grammar, bad.inside, self._buffer, pos, final=final)
+            if end is None:
+                self._hold(pos)
+                return False
+            bad.inside = None
+            self._pos = end
+        return True
 
     def _find_end(self, bad: _Bad, *, final: bool) -> bool:
         """Look for the end of a bad part and reduce its rule there; False if it is yet to come."""
@@ -202,7 +208,7 @@ class RecoveringSession(Session):
             # The closer is a bracket that the part may hold many of: count them.
             if not final:
                 self._balance_budget = BALANCE_BUDGET_PER_CHARACTER * len(buffer)
-            end = self._balanced_end(pos, bad.depth)
+            end = self._balanced_end(pos, bad.depth, final=final)
             if end > 0 and (final or len(buffer) - end >= longest) and self._goes_on(after, end):
                 self._reduce_bad(bad, end)
                 return True

@@ -24,6 +24,7 @@ from jsonrepair_lark import completion
 from jsonrepair_lark.driver import Driver
 from jsonrepair_lark.lexemes import LINE_COUNT_DISCOUNT, find_lone_surrogate
 from jsonrepair_lark.limits import Limits, Stop
+from jsonrepair_lark.quotes import Piece, Quotes
 from jsonrepair_lark.scanner import StatePlan, is_word
 from jsonrepair_lark.stack import Edit, Inline, Program, Token
 from jsonrepair_lark.tables import END
@@ -44,6 +45,7 @@ class Session(Driver):
         program: the grammar and its actions.
         limits: what the session may do.
         failed_at: an offset in the first piece where no complete value starts, if known.
+        recoverable: the local names of the rules whose failure the session survives.
 
     Attributes:
         closers: the closers inserted at the end of the text.
@@ -54,11 +56,13 @@ class Session(Driver):
     __slots__ = (
         "_base",
         "_buffer",
+        "_doubtful",
         "_failed_at",
         "_is_clean",
         "_native_budget",
         "_natives",
         "_pos",
+        "_quotes",
         "_unread",
         "_unread_size",
         "_wait",
@@ -66,7 +70,14 @@ class Session(Driver):
         "open_at_end",
     )
 
-    def __init__(self, program: Program, limits: Limits, *, failed_at: int = -1) -> None:
+    def __init__(
+        self,
+        program: Program,
+        limits: Limits,
+        *,
+        failed_at: int = -1,
+        recoverable: frozenset[str] = frozenset(),
+    ) -> None:
         super().__init__(program, limits)
         self.closers: list[str] = []
         self.open_at_end: list[completion.OpenRule] = []
@@ -81,6 +92,9 @@ class Session(Driver):
         # Whether the buffer has no lone surrogate; None until a native scanner wants to know.
         self._is_clean: bool | None = None
         self._failed_at: tuple[int, ...] = (failed_at,)
+        self._doubtful = program.grammar.doubtful
+        if self._doubtful:
+            self._quotes = Quotes(program.grammar, limits.allowed, recoverable)
 
     @property
     def consumed(self) -> int:
@@ -133,7 +147,7 @@ class Session(Driver):
         held = len(self._buffer) - start
         self._wait = held // HELD_GROWTH if held > HELD_MAX_CHARACTERS else 0
 
-    def _scan(self, *, final: bool) -> None:
+    def _scan(self, *, final: bool) -> None:  # noqa: C901 - one hot loop
         """Scan tokens from the buffer until it is used up, the session stops or a token waits."""
         grammar = self.grammar
         plans = grammar.plans
@@ -157,10 +171,34 @@ class Session(Driver):
             if not final and plan.may_grow(buffer, start):
                 self._hold(start)
                 return
-            if self._take(plan.groups[group], start, end, final and end == size):
+            terminal = plan.groups[group]
+            if terminal in self._doubtful:
+                terminal, end = self._decide(terminal, start, end, final=final)
+                if not terminal:
+                    return
+            if self._take(terminal, start, end, final and end == size):
                 self._pos = end
             elif not self._close_outer(start, final=final):
                 return
+
+    def _decide(self, terminal: str, start: int, end: int, *, final: bool) -> tuple[str, int]:
+        """Decide what `buffer[start:end]` is, which may begin or end a string.
+
+        Returns:
+            The terminal and where it ends; no terminal if the session waits or stops.
+        """
+        before = self.last_token.terminal if self.last_token else ""
+        piece = Piece(self._buffer, self._base, final)
+        decided = self._quotes.decide(self.states, before, terminal, (start, end), piece)
+        if not decided.terminal:
+            self._hold(start)
+        elif decided.is_lost:
+            # The stop is behind the string, so that what follows is looked at as it stands there.
+            self._take(decided.terminal, start, end, False)  # noqa: FBT003 - not at the end
+            self._pos = end
+            self._refuse("unexpected_input", self._base + end)
+            return "", end
+        return decided.terminal, decided.end
 
     def _plan_in_text(self, text: Token, plan: StatePlan) -> StatePlan:
         """Return how to scan after open-ended text, which the parser may have gone past."""

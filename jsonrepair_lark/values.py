@@ -1,7 +1,8 @@
 """Makes Python values from the rules of JSON that every grammar shares, whole or partial.
 
-The names are the contract: `object array pair string number true false null`, and `python_string`
-`raw_string` for text in another notation or in none. A value is made when its rule is reduced, so
+The names are the contract: `object array pair string number true false null`, `raw_string` for text
+in no notation, and `python_string format_string raw_format_string concatenation python_number` for
+Python's. A value is made when its rule is reduced, so
 that what is there can be had at any time, and the rules that are still open tell the path to what
 is missing.
 """
@@ -11,10 +12,16 @@ from typing import Any, Final
 
 from jsonrepair_lark.completion import open_rules, open_values
 from jsonrepair_lark.grammar import Grammar
-from jsonrepair_lark.lexemes import decode_number, decode_string
+from jsonrepair_lark.lexemes import (
+    decode_number,
+    decode_python_number,
+    decode_python_string,
+    decode_string,
+)
 from jsonrepair_lark.paths import step_text
+from jsonrepair_lark.scanner import is_text, local_name
 from jsonrepair_lark.session import Session
-from jsonrepair_lark.stack import Action, Inline, Program, actions_for, flattened
+from jsonrepair_lark.stack import Action, Inline, Program, Token, actions_for, flattened
 
 MISSING: Final = object()
 """Stands for a value that is not there."""
@@ -34,11 +41,27 @@ def _raw_string(children: list[Any]) -> str:
     return "".join(token.text for token in children)
 
 
-def _python_string(children: list[Any]) -> str:
-    import ast
+def _python_text(children: list[Any]) -> str:
+    """Return what stands between the quotes of a string that is one token or comes in pieces."""
+    if [child for child in children if child.repair or is_text(child.terminal)] == children:
+        return "".join(map(_python_piece, children))
+    return str(children[0].source[1:-1])
 
-    # The terminal takes only what Python reads without a warning.
-    return str(ast.literal_eval(children[0].source))
+
+def _python_piece(token: Token) -> str:
+    # In a format string a brace is written twice.
+    return token.text[::2] if local_name(token.terminal) == "BRACES_TEXT" else token.text
+
+
+def _python_string(children: list[Any]) -> str:
+    return decode_python_string(_python_text(children))
+
+
+def _python_number(children: list[Any]) -> int | float:
+    if len(children) == 1:
+        return decode_python_number(children[0].source)
+    number: int | float = children[1]
+    return -number if children[0].source == "-" else number
 
 
 MAKERS: Final[dict[str, Action]] = {
@@ -47,7 +70,11 @@ MAKERS: Final[dict[str, Action]] = {
     "pair": tuple,
     "string": _string,
     "python_string": _python_string,
+    "format_string": _python_string,
+    "raw_format_string": _python_text,
     "raw_string": _raw_string,
+    "concatenation": "".join,
+    "python_number": _python_number,
     "number": lambda children: decode_number(children[0].source),
     "true": lambda _children: True,
     "false": lambda _children: False,
@@ -55,7 +82,9 @@ MAKERS: Final[dict[str, Action]] = {
     "start": _first,
 }
 """What makes the value of each rule of the contract from its children."""
-OTHER_NOTATIONS: Final = frozenset({"python_string", "raw_string"})
+OTHER_NOTATIONS: Final = frozenset(
+    {"python_string", "raw_string", "format_string", "raw_format_string", "python_number"}
+)
 """The rules among them whose text is no JSON."""
 
 
