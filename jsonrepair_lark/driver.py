@@ -203,6 +203,10 @@ class Driver(ParseStack):
                 action = table[states[-1]][terminal]
                 rule = -1 - action if action < 0 else None
 
+    def begin(self, terminal: str) -> None:
+        """Take a terminal that does not stand in the text but before it."""
+        self._shift(terminal, 0, 0, Token(terminal, 0, 0, ""))
+
     def reduce_defaults(self) -> None:
         """Reduce what nothing can stop."""
         self._shift("", self.last_end, self.last_end, None)

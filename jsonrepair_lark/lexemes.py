@@ -308,7 +308,7 @@ def _python_escape(escape: re.Match[str]) -> str:
     if octal:
         return chr(int(octal, 8))
     if high:
-        return json.loads(f'"\\u{high}\\u{low}"')
+        return str(json.loads(f'"\\u{high}\\u{low}"'))
     return escape[0].encode("ascii").decode("unicode_escape") if other else escape[0]
 
 

@@ -10,8 +10,9 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any, Final, Literal
 
-from jsonrepair_lark.calls import AUTO, ParsedCalls, read_calls
+from jsonrepair_lark.calls import AUTO, ParsedCalls
 from jsonrepair_lark.formats import CALL_RULE, formats, grammar_of
+from jsonrepair_lark.reading import read_calls
 from jsonrepair_lark.recovery import part_openers
 from jsonrepair_lark.scanner import local_name, pattern_of
 from jsonrepair_lark.tools import Tools, field, schemas_of
@@ -78,6 +79,7 @@ def parse_calls(
     format: str,  # noqa: A002 - what callers call it
     tools: Tools = None,
     unknown: Literal["content", "drop"] = "content",
+    thinking: bool = False,
     **options: Any,
 ) -> ParsedCalls:
     """Return the content and the tool calls of a message; never raises on any text.
@@ -90,6 +92,8 @@ def parse_calls(
         tools: the tools that were offered (see `schemas_of`); with them, only calls of these
             names, exactly, are calls, and untyped arguments get the types of their schemas.
         unknown: whether the text of a call of another name stays in the content.
+        thinking: whether the text begins inside of a thought, as where the chat template has
+            opened it; only then is text before a closing marker without an opening one reasoning.
         **options: as in `repair`.
 
     Raises:
@@ -97,10 +101,12 @@ def parse_calls(
         TypeError, ValueError: as `repair`; TypeError for a tool without a name.
     """
     if format != AUTO:
-        return read_calls(text, format=format, tools=tools, unknown=unknown, **options)
+        return read_calls(
+            text, format=format, tools=tools, unknown=unknown, thinking=thinking, **options
+        )
     if not isinstance(text, str):
         raise TypeError(f"the text must be a str, not {type(text).__name__}")
-    recognised = recognise(text, tools=tools, unknown=unknown, **options)
+    recognised = recognise(text, tools=tools, unknown=unknown, thinking=thinking, **options)
     return recognised or ParsedCalls(
         content=text, reasoning="", calls=(), rejected=(), text=text, format=AUTO
     )

@@ -42,7 +42,8 @@ class Rejected:
 class _Bad:
     """A bad part whose end is not found yet: its rule, the state before it, its open brackets.
 
-    `inside` are the states where it failed, until the text that is open there is skipped.
+    `inside` are the states where it failed, until the text that is open there is skipped. Up to
+    `balanced_to`, an offset in the whole text, `depth` counts the brackets.
     """
 
     rejected: Rejected
@@ -50,6 +51,7 @@ class _Bad:
     state: int
     depth: int
     inside: list[int] | None
+    balanced_to: int = 0
 
 
 class RecoveringSession(Session):
@@ -167,23 +169,32 @@ class RecoveringSession(Session):
             if self._buffer.startswith(grammar.fixed_texts[opener], pos)
         ]
 
-    def _balanced_end(self, pos: int, depth: int, *, final: bool) -> int:
-        """Return where `depth` open brackets are closed, strings skipped; -1 if they are not."""
+    def _balanced_end(self, bad: _Bad, reach: int, *, final: bool) -> int:
+        """Return where a part's open brackets are closed, strings skipped; -1 if they are not.
+
+        Args:
+            bad: the part; what was counted is noted in it.
+            reach: how near to the end of what is there of the text a token is not sure.
+            final: whether nothing comes after that.
+        """
         grammar = self.grammar
-        while pos < len(self._buffer) and self._balance_budget > 0:
+        pos = max(self._pos, bad.balanced_to - self._base)
+        limit = len(self._buffer) - (0 if final else reach)
+        while pos < limit and self._balance_budget > 0:
             self._balance_budget -= 1
             found = grammar.any_terminal.match(self._buffer, pos)
-            if found is None:
-                pos += 1
-                continue
-            terminal = grammar.patterned[int((found.lastgroup or "t0")[1:])].name
-            if not final and terminal in grammar.text_openers:
-                # A string whose end is yet to come may hold brackets.
-                return -1
-            depth += (terminal in grammar.openers) - (terminal in grammar.closers)
-            pos = max(found.end(), pos + 1)
-            if depth <= 0:
-                return pos
+            depth, end = bad.depth, pos + 1
+            if found is not None:
+                terminal = grammar.patterned[int((found.lastgroup or "t0")[1:])].name
+                if not final and terminal in grammar.text_openers:
+                    # A string whose end is yet to come may hold brackets.
+                    break
+                depth += (terminal in grammar.openers) - (terminal in grammar.closers)
+                end = max(found.end(), end)
+                if depth <= 0:
+                    return end
+            bad.depth, pos = depth, end
+            bad.balanced_to = self._base + pos
         return -1
 
     def _skip_text(self, bad: _Bad, *, final: bool) -> bool:
@@ -208,7 +219,7 @@ class RecoveringSession(Session):
             # The closer is a bracket that the part may hold many of: count them.
             if not final:
                 self._balance_budget = BALANCE_BUDGET_PER_CHARACTER * len(buffer)
-            end = self._balanced_end(pos, bad.depth, final=final)
+            end = self._balanced_end(bad, longest, final=final)
             if end > 0 and (final or len(buffer) - end >= longest) and self._goes_on(after, end):
                 self._reduce_bad(bad, end)
                 return True

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from jsonrepair_lark.paths import Steps, path_text
+from jsonrepair_lark.transcript import Source
 
 if TYPE_CHECKING:
     from lark import Tree
@@ -31,7 +32,7 @@ class Repair:
     offset: int
     removed: str
     inserted: str
-    _source: str = field(default="", repr=False, compare=False)
+    _source: Source = field(default="", repr=False, compare=False)
 
     @property
     def line(self) -> int:

@@ -196,7 +196,7 @@ def partial_of(values: list[tuple[str, list[Any]]]) -> Any:
 
 def _partial(rule: str, children: list[Any]) -> Any:
     if rule.startswith("_"):
-        return Inline(children)
+        return Inline(flattened(children))
     if rule == "array":
         return _plain_list(flattened(children))
     if rule == "object":

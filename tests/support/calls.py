@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any, Final, cast
 
 from jsonrepair_lark import ParsedCalls, formats, parse_calls
-from jsonrepair_lark.calls import RECOVERABLE, _Reading, call_program
+from jsonrepair_lark.calls import RECOVERABLE, call_program
 from jsonrepair_lark.policies import options_from
+from jsonrepair_lark.reading import Reading, begin_thought, parts_of
 from jsonrepair_lark.recovery import RecoveringSession
 from jsonrepair_lark.tools import schemas_of
 
@@ -17,6 +18,9 @@ from .corpus import Case
 from .laws import is_sound, same
 
 FORMATS: Final = frozenset(one.name for one in formats())
+
+PYTHONIC: Final = frozenset({"lfm2", "pythonic", "llama4_pythonic", "olmo3"})
+PYTHON_NUMBER: Final = r"[0-9a-fA-F.][0-9a-fA-F._xXoObB+-]"
 
 
 @cache
@@ -38,18 +42,32 @@ def parse_pieces(pieces: Iterable[str], arguments: dict[str, Any]) -> ParsedCall
     program = call_program(options.pop("format"))
     schemas = schemas_of(options.pop("tools", None))
     unknown = options.pop("unknown", "content")
+    thinking = options.pop("thinking", False)
     chosen = options_from(options)
     session = RecoveringSession(program, chosen.limits, RECOVERABLE)
+    if thinking:
+        begin_thought(session)
     pieces = tuple(pieces)
     for piece in pieces:
         session.feed(piece)
     session.finish()
-    return _Reading(session, "".join(pieces), schemas, chosen, unknown=unknown).parsed()
+    text = "".join(pieces)
+    reading = Reading(session, text, schemas, chosen, unknown=unknown)
+    for part in parts_of(session):
+        reading.take(part)
+    return reading.finish(text)
 
 
 def check_prefix(text: str, cut: int, whole: ParsedCalls, arguments: dict[str, Any]) -> None:
     """Law 1: a call of a prefix holds nothing that the call at its place does not hold."""
-    number_is_cut = re.match(r"[0-9][0-9.eE+-]", text[max(cut - 1, 0) :]) is not None
+    is_python = arguments["format"] in PYTHONIC
+    number = PYTHON_NUMBER if is_python else r"[0-9][0-9.eE+-]"
+    number_is_cut = re.match(number, text[max(cut - 1, 0) :]) is not None
+    # A quote at the very end counts as the string's own, though another string may stand beside it
+    # or more of its text follow.
+    at = max(len(text[:cut].rstrip()) - 1, 0)
+    if is_python and re.match(r"""['"]\s*[^\s,:)\]}]""", text[at:]):
+        return
     known = {call.span[0]: call for call in whole.calls}
     for call in parse_calls(text[:cut], **arguments).calls:
         assert same(json.loads(call.arguments), call.value), call

@@ -113,8 +113,9 @@ class Case:
 
 
 def option_value(written: str) -> object:
-    """A number or a quoted string as in JSON; everything else is a plain word, `null` as well."""
-    return json.loads(written) if re.match(r'[-0-9"]', written) else written
+    """A number, a quoted string or a boolean as in JSON; everything else is a plain word."""
+    is_json = re.match(r'[-0-9"]|(?:true|false)$', written)
+    return json.loads(written) if is_json else written
 
 
 def parse(text: str, path: Path) -> list[Case]:
