@@ -288,8 +288,8 @@ def open_values(stack: ParseStack, chain: list[OpenRule]) -> list[tuple[str, lis
     found = []
     for rule in reversed(chain):
         values = stack.values[rule.position : above]
-        kept = [values[index] for index in rule.kept if not isinstance(values[index], Token)]
-        found.append((rule.rule, flattened(kept)))
+        kept = flattened([values[index] for index in rule.kept])
+        found.append((rule.rule, [value for value in kept if not isinstance(value, Token)]))
         above = rule.position
     return found
 
