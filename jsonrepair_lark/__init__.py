@@ -18,22 +18,42 @@ from jsonrepair_lark.formats import Format, formats
 from jsonrepair_lark.promote import parse_calls, promote, recognise
 from jsonrepair_lark.result import Coercion, Repair, Result
 from jsonrepair_lark.several import Extraction, extract, split
+from jsonrepair_lark.streaming import (
+    ArgumentsDelta,
+    CallFinished,
+    CallRejected,
+    CallStarted,
+    CallStream,
+    ContentDelta,
+    Event,
+    ReasoningDelta,
+    astream,
+)
 
 __all__ = [
     "ArgumentAssembler",
+    "ArgumentsDelta",
     "AssembledCall",
+    "CallFinished",
+    "CallRejected",
+    "CallStarted",
+    "CallStream",
     "Coercion",
+    "ContentDelta",
+    "Event",
     "Extraction",
     "Format",
     "GrammarFormatError",
     "GrammarNotFoundError",
     "ParsedCalls",
+    "ReasoningDelta",
     "RejectedCall",
     "Repair",
     "RepairError",
     "RepairStream",
     "Result",
     "ToolCall",
+    "astream",
     "coerce",
     "extract",
     "formats",

@@ -18,6 +18,13 @@ from jsonrepair_lark.values import MAKERS, repaired_value
 AUTO: Final = "auto"
 """What stands for a format that is to be recognised."""
 RECOVERABLE: Final = frozenset({CALL_RULE})
+CALL_FIELDS: Final = frozenset(
+    {
+        *("content", "reasoning", CALL_RULE, "tool_name", "tool_id", "tool_args"),
+        *("tool_arg", "arg_name", "arg_value", "arg_text"),
+    }
+)
+"""The rules of the contract that a message is made of."""
 SPANNED: Final = frozenset({"content", "reasoning", CALL_RULE, "tool_args", "arg_value"})
 
 

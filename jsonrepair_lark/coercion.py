@@ -86,6 +86,19 @@ def coerced(value: Any, schema: Schema, options: Options, changes: list[Coercion
     return after
 
 
+_SAY_NOTHING: Final = frozenset(
+    {"title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly", "format"}
+    | {"minLength", "maxLength", "pattern", "contentEncoding", "contentMediaType", "$comment"}
+)
+
+
+def is_any_text(schema: Any) -> bool:
+    """Tell whether a schema keeps every text as the text that it is, so that it can be streamed."""
+    if not isinstance(schema, Mapping):
+        return True
+    return schema.get("type", "string") == "string" and schema.keys() <= {"type", *_SAY_NOTHING}
+
+
 class _TooManySteps(Exception):  # noqa: N818 - control flow of this module
     """A schema sends the same value through too many alternatives."""
 

@@ -238,6 +238,31 @@ def _open_items(grammar: Grammar, states: list[int]) -> list[tuple[RuleRow, int,
     return items[::-1]
 
 
+def inside_of(stack: ParseStack, names: frozenset[str]) -> tuple[str, list[tuple[str, int]]] | None:
+    """Return what is open of the innermost awaited rule of some names.
+
+    Args:
+        stack: the stack of a parse; not changed.
+        names: local names.
+
+    Returns:
+        The rule's local name, and the local names of the rules that are open inside of it with the
+        index of their first symbol in the value stack; None if no such rule has begun.
+    """
+    grammar = stack.grammar
+    items = _open_items(grammar, stack.states)
+    for index in range(len(items) - 1, 0, -1):
+        row, dot, _ = items[index - 1]
+        inner = items[index][0].origin
+        # A helper rule may begin with the awaited one.
+        begun = grammar.leftmost(row.expansion[dot]) if dot < len(row.expansion) else ()
+        for symbol in sorted(begun):
+            if local_name(symbol) in names and inner in grammar.leftmost(symbol):
+                inside = [(local_name(r.origin), position) for r, _, position in items[index:]]
+                return local_name(symbol), inside
+    return None
+
+
 @dataclass(frozen=True, slots=True)
 class OpenPart:
     """The innermost open rule of some names.
@@ -339,9 +364,13 @@ def _can_begin(grammar: Grammar, waits: tuple[str, ...], symbol: str) -> bool:
     return False
 
 
+EDGE_CHARACTERS: Final = 16
+"""How near to the end of what is there of a text a token inside a string is not sure."""
+
+
 def text_end(
     grammar: Grammar, states: list[int], text: str, pos: int, *, final: bool
-) -> int | None:
+) -> tuple[int | None, int]:
     """Return where a bracket around open-ended text is closed that is open in a parser state.
 
     Args:
@@ -353,25 +382,27 @@ def text_end(
 
     Returns:
         The offset behind its closer; `pos` if no such bracket is open or nothing closes it, None
-        if its closer may be yet to come.
+        if its closer may be yet to come. And from where to look on then.
     """
     states = states.copy()
     reduce_defaults(grammar, states)
     item = _item_waiting_for(grammar, states[-1], None)
     plan = grammar.plan(states[-1]) if item else None
     if item is None or plan is None or plan.match is None or item[0] not in grammar.text_brackets:
-        return pos
+        return pos, pos
     closer = grammar.rules[item[0]].expansion[-1]
-    at = pos
+    at = sure = pos
     while at < len(text):
+        if at <= len(text) - EDGE_CHARACTERS:
+            sure = at
         found = plan.match(text, at)
         if found is None:
             at += 1
         elif plan.groups[found.lastgroup or ""] == closer:
-            return found.end()
+            return found.end(), sure
         else:
             at = found.end()
-    return pos if final else None
+    return (pos if final else None), sure
 
 
 def reason_at_end(stack: ParseStack) -> str:

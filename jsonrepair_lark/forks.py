@@ -352,7 +352,7 @@ class Forks:
     def _part_end(self, fork: _Fork, part: completion.OpenPart, pos: int) -> int | None:
         """Return where a failed part ends; -1 if nowhere near, None if that is yet to come."""
         grammar, text = self._grammar, self._text
-        inside = completion.text_end(grammar, fork.states, text, pos, final=self._final)
+        inside, _ = completion.text_end(grammar, fork.states, text, pos, final=self._final)
         if inside is None:
             return None
         closers = [grammar.closer_of[opener] for opener in part.openers]
@@ -369,11 +369,11 @@ def _balanced_end(
     """
     limit = pos + SKIP_MAX_CHARACTERS
     while closers and pos < min(len(text), limit):
-        found = grammar.any_terminal.match(text, pos)
+        found = grammar.bracket_at.match(text, pos)
         if found is None:
             pos += 1
             continue
-        terminal = grammar.patterned[int((found.lastgroup or "t0")[1:])].name
+        terminal = grammar.bracketing[int((found.lastgroup or "t0")[1:])].name
         if not final and (
             terminal in grammar.text_openers or len(text) - pos <= grammar.longest_closer
         ):

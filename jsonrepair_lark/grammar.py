@@ -418,6 +418,11 @@ class Grammar:
         return max(map(len, self.closer_texts), default=0)
 
     @cached_property
+    def longest_fixed(self) -> int:
+        """The length of the longest fixed text."""
+        return max(map(len, self.fixed_texts.values()), default=0)
+
+    @cached_property
     def has_word_closers(self) -> bool:
         """Whether some closer is a word, which must not run into the one before it."""
         return any(is_word(text[:1]) for text in self.closer_texts)
@@ -451,6 +456,20 @@ class Grammar:
             if not is_text(row.name)
         ]
         return re.compile("|".join(parts))
+
+    @cached_property
+    def bracketing(self) -> tuple[TerminalRow, ...]:
+        """What tells brackets from what only looks like them: complete texts, then fixed texts."""
+        whole = [row for row in self.patterned if row.name in self.pieced]
+        fixed = self.openers | self.closers | self.text_openers
+        rows = [row for row in self.patterned if row.fixed is not None and row.name in fixed]
+        return (*whole, *sorted(rows, key=lambda row: -len(row.fixed or "")))
+
+    @cached_property
+    def bracket_at(self) -> re.Pattern[str]:
+        """A scanner for those; its groups index `bracketing`."""
+        parts = [f"(?P<t{n}>{pattern_of(row)})" for n, row in enumerate(self.bracketing)]
+        return re.compile("|".join(parts) or "(?!)")
 
     def _hook(self, rule: RuleRow) -> RepairHook | None:
         alias = local_name(rule.alias or "")

@@ -21,12 +21,12 @@ from jsonrepair_lark.calls import (
     call_program,
 )
 from jsonrepair_lark.coercion import coerce
-from jsonrepair_lark.completion import open_rules
+from jsonrepair_lark.completion import innermost, open_rules, open_values
 from jsonrepair_lark.policies import Options, options_from
 from jsonrepair_lark.reader import read, repairs_of
 from jsonrepair_lark.recovery import RecoveringSession, Rejected
 from jsonrepair_lark.result import Repair, apply
-from jsonrepair_lark.scanner import local_name
+from jsonrepair_lark.scanner import is_text, local_name
 from jsonrepair_lark.stack import Edit, Span
 from jsonrepair_lark.tools import Tools, schema_of_argument, schemas_of
 from jsonrepair_lark.transcript import Source
@@ -105,7 +105,8 @@ class Reading:
         self._session = session
         self._text = text
         self._schemas = schemas
-        self._options = options
+        # Text inside a string is whole: what ends it is the quote.
+        self._options = replace(options, finish_reason=None)
         self._unknown = unknown
         self._content: list[str] = []
         self._reasoning: list[str] = []
@@ -136,7 +137,10 @@ class Reading:
             return None
         thought = next((r for r in open_rules(session) if r.rule == "reasoning"), None)
         if thought is not None:
-            return "reasoning", thought.start
+            # What opens the thought is no part of it.
+            symbols = enumerate(thought.stacked, thought.position)
+            texts = (session.starts[place] for place, symbol in symbols if is_text(symbol))
+            return "reasoning", next(texts, session.last_end)
         # What the format does not know outside of calls is text like any other.
         return "content", _start_of_rest(session, self.last_end)
 
@@ -222,7 +226,7 @@ class Reading:
         if len(whole) > 1 or (whole and single):
             return "duplicate_key", "", None
         if whole:
-            return self._whole_arguments(whole[0])
+            return self.whole_arguments(whole[0])
         value: dict[str, Any] = {}
         texts = []
         for field in single:
@@ -251,7 +255,8 @@ class Reading:
             value = coerce(text, schema_of_argument(schema, name))
         return name, json.dumps(value, ensure_ascii=False), value
 
-    def _whole_arguments(self, field: Field) -> tuple[str | None, str, Any]:
+    def whole_arguments(self, field: Field) -> tuple[str | None, str, Any]:
+        """Return the reason to refuse a field of the rule `tool_args`, or its text and value."""
         value = field.value
         if value is None:
             return None, "{}", {}
@@ -267,6 +272,16 @@ class Reading:
             return None, json.dumps(value, ensure_ascii=False), value
         return None, self._repaired(field.span), value
 
+    def open_partial(self) -> Any:
+        """Return the largest sound value of the arguments of the call that is open, or None."""
+        session = self._session
+        if session.failed is not None:
+            return self.partial(session.failed.values)
+        part = innermost(session.grammar, session.states, RECOVERABLE)
+        if part is None:
+            return None
+        return self.partial(open_values(session, open_rules(session)[part.index :]))
+
     def _is_cut_inside(self, span: Span) -> bool:
         """Tell whether a bracket of the call itself was closed, so that more may have come."""
         return any(
@@ -276,7 +291,8 @@ class Reading:
 
     def _edits_in(self, span: Span) -> list[Edit]:
         edits = self._session.edits
-        first = span.n_edits
+        # Those of a call that was refused are gone.
+        first = min(span.n_edits, len(edits))
         while first > 0 and edits[first - 1].start >= span.start:
             first -= 1
         return [edit for edit in edits[first : span.n_edits] if edit.is_inside(span.start)]
@@ -320,7 +336,9 @@ class Reading:
                 single[argument] = value
         inside = _partial_value(values)
         begun = next((v[0].value for rule, v in values if rule == "tool_arg" and v), None)
-        if begun is not None and inside is not MISSING:
+        # In other notations what has begun may still become something else: `{` a dict or a set.
+        is_json = not self._session.grammar.reaches("arg_value", OTHER_NOTATIONS)
+        if begun is not None and inside is not MISSING and is_json:
             single[begun] = inside
         if single or begun is not None:
             return single

@@ -7,6 +7,7 @@ what the grammar allows there. One bad part never costs its siblings.
 """
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final
@@ -61,14 +62,21 @@ class RecoveringSession(Session):
         program: the grammar and its actions.
         limits: what the session may do.
         recoverable: the local names of the rules that it survives.
+
+    Attributes:
+        on_failed: called when a part fails, while all that it has read is there, or None.
+        on_rejected: gets each part that was refused when its end is found, or None.
     """
 
-    __slots__ = ("_bad", "_balance_budget", "_recoverable")
+    __slots__ = ("_bad", "_balance_budget", "_recoverable", "on_failed", "on_rejected")
 
     def __init__(self, program: Program, limits: Limits, recoverable: frozenset[str]) -> None:
         super().__init__(program, limits, recoverable=recoverable)
         self._recoverable = recoverable
+        self._part_heads = part_heads(program.grammar, recoverable)
         self._bad: _Bad | None = None
+        self.on_failed: Callable[[], Any] | None = None
+        self.on_rejected: Callable[[Rejected], Any] | None = None
         self._balance_budget = 0
         # Text without any part is a text too.
         self._has_content = True
@@ -102,6 +110,8 @@ class RecoveringSession(Session):
         part = completion.innermost(self.grammar, self.states, self._recoverable)
         if part is None:
             return False
+        if self.on_failed is not None:
+            self.on_failed()
         chain = completion.open_rules(self)
         at = part.index
         rule = chain[at]
@@ -142,13 +152,7 @@ class RecoveringSession(Session):
 
     def _close_outer(self, start: int, *, final: bool) -> bool:
         """Close what is open before an outer closer, or before the sentinel of the next part."""
-        n_left = len(self._buffer) - start
-        if not final and any(
-            len(text) > n_left and text.startswith(self._buffer[start:])
-            for text in map(
-                self.grammar.fixed_texts.__getitem__, part_openers(self.grammar, self._recoverable)
-            )
-        ):
+        if not final and self._may_begin_part(start):
             self._hold(start)
             return False
         inner: list[str] | None = None
@@ -159,6 +163,15 @@ class RecoveringSession(Session):
                 self._insert(inner)
                 return True
         return super()._close_outer(start, final=final)
+
+    def _may_begin_part(self, start: int) -> bool:
+        rest = self._buffer[start : start + self.grammar.longest_fixed]
+        return any(
+            len(text) > len(rest) and text.startswith(rest)
+            for text in map(
+                self.grammar.fixed_texts.__getitem__, part_openers(self.grammar, self._recoverable)
+            )
+        )
 
     def _openers_at(self, pos: int) -> list[str]:
         """Return the sentinels at `pos` that a recoverable part can begin with."""
@@ -182,10 +195,10 @@ class RecoveringSession(Session):
         limit = len(self._buffer) - (0 if final else reach)
         while pos < limit and self._balance_budget > 0:
             self._balance_budget -= 1
-            found = grammar.any_terminal.match(self._buffer, pos)
+            found = grammar.bracket_at.match(self._buffer, pos)
             depth, end = bad.depth, pos + 1
             if found is not None:
-                terminal = grammar.patterned[int((found.lastgroup or "t0")[1:])].name
+                terminal = grammar.bracketing[int((found.lastgroup or "t0")[1:])].name
                 if not final and terminal in grammar.text_openers:
                     # A string whose end is yet to come may hold brackets.
                     break
@@ -200,13 +213,18 @@ class RecoveringSession(Session):
     def _skip_text(self, bad: _Bad, *, final: bool) -> bool:
         """Go behind the text that is open where a part failed; False if its end is yet to come."""
         if bad.inside is not None:
-            pos = self._pos
-            end = completion.text_end(self.grammar, bad.inside, self._buffer, pos, final=final)
+            start = max(self._pos, bad.balanced_to - self._base)
+            end, sure = completion.text_end(
+                self.grammar, bad.inside, self._buffer, start, final=final
+            )
             if end is None:
-                self._hold(pos)
+                bad.balanced_to = self._base + sure
+                self._hold(self._pos)
                 return False
             bad.inside = None
-            self._pos = end
+            # Where nothing closes the text, all of it is looked at.
+            self._pos = end if end > start else self._pos
+            bad.balanced_to = 0
         return True
 
     def _find_end(self, bad: _Bad, *, final: bool) -> bool:
@@ -260,7 +278,14 @@ class RecoveringSession(Session):
         self.starts.append(bad.rejected.start)
         self.states.append(self.grammar.gotos[bad.state][bad.origin])
         self.last_end = self._base + end
+        if self.on_rejected is not None:
+            self.on_rejected(bad.rejected)
         self.reduce_defaults()
+
+    @property
+    def failed(self) -> Rejected | None:
+        """The part that was refused and whose end is yet to come."""
+        return self._bad.rejected if self._bad is not None else None
 
 
 @cache
@@ -272,6 +297,14 @@ def part_openers(grammar: Grammar, recoverable: frozenset[str]) -> frozenset[str
         for origin in origins
         for symbol in grammar.first(origin)
         if len(grammar.fixed_texts.get(symbol, "")) > 1
+    )
+
+
+@cache
+def part_heads(grammar: Grammar, recoverable: frozenset[str]) -> frozenset[str]:
+    """Return the characters that these sentinels begin with."""
+    return frozenset(
+        grammar.fixed_texts[opener][0] for opener in part_openers(grammar, recoverable)
     )
 
 

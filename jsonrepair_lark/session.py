@@ -61,6 +61,7 @@ class Session(Driver):
         "_is_clean",
         "_native_budget",
         "_natives",
+        "_part_heads",
         "_pos",
         "_quotes",
         "_unread",
@@ -92,6 +93,8 @@ class Session(Driver):
         # Whether the buffer has no lone surrogate; None until a native scanner wants to know.
         self._is_clean: bool | None = None
         self._failed_at: tuple[int, ...] = (failed_at,)
+        # What the sentinels of parts begin with, where a session survives parts; see `recovery`.
+        self._part_heads: frozenset[str] = frozenset()
         self._doubtful = program.grammar.doubtful
         if self._doubtful:
             self._quotes = Quotes(program.grammar, limits.allowed, recoverable)
@@ -168,7 +171,10 @@ class Session(Driver):
                 return
             group = found.lastgroup or ""
             start, end = found.span(group)
-            if not final and plan.may_grow(buffer, start):
+            if not final and (
+                plan.may_grow(buffer, start)
+                or (buffer[start] in self._part_heads and self._may_begin_part(start))
+            ):
                 self._hold(start)
                 return
             terminal = plan.groups[group]
@@ -199,6 +205,11 @@ class Session(Driver):
             self._refuse("unexpected_input", self._base + end)
             return "", end
         return decided.terminal, decided.end
+
+    def _may_begin_part(self, start: int) -> bool:
+        """Tell whether a sentinel of another part may begin at `buffer[start:]`."""
+        del start
+        return False
 
     def _plan_in_text(self, text: Token, plan: StatePlan) -> StatePlan:
         """Return how to scan after open-ended text, which the parser may have gone past."""

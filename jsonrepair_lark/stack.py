@@ -240,6 +240,7 @@ class Program:
     ) -> None:
         self.grammar = grammar
         self.actions = actions
+        self.spanned = spanned
         self.rows = [
             (
                 len(rule.expansion),
@@ -252,3 +253,25 @@ class Program:
             )
             for index, rule in enumerate(grammar.rules)
         ]
+
+    def listened(self, names: frozenset[str], listen: Callable[[Any], Any]) -> "Program":
+        """Return this program for one session, which tells of the values of some rules.
+
+        Args:
+            names: the local names of the rules.
+            listen: gets each of their values when it is made.
+        """
+
+        def told(action: Action) -> Action:
+            def act(children: list[Any]) -> Any:
+                value = action(children)
+                listen(value)
+                return value
+
+            return act
+
+        actions = [
+            told(action) if local_name(rule.origin) in names else action
+            for rule, action in zip(self.grammar.rules, self.actions, strict=True)
+        ]
+        return Program(self.grammar, actions, self.spanned)

@@ -11,6 +11,7 @@ from hypothesis import settings
 
 from jsonrepair_lark import parse_calls
 
+from .support.calls import parse_pieces
 from .support.renderers import TEMPLATES, Template, format_of
 
 MOST_GROWTH: Final = 2.6
@@ -26,33 +27,44 @@ LONG: Final = MILLION if IS_LONG else MILLION // 5
 each = pytest.mark.parametrize("key", TEMPLATES)
 
 
-def cost(key: str, text: str) -> float:
-    """Processor time that a text takes."""
+def cost(key: str, text: str, size: int = 0) -> float:
+    """Processor time that a text takes, as a whole or in pieces of a size."""
+    pieces = [text[at : at + size] for at in range(0, len(text), size)] if size else []
     # The collector looks at all objects again as they grow more, which is not the library's cost.
     gc.disable()
     start = process_time()
-    parse_calls(text, format=format_of(key))
+    if size:
+        parse_pieces(pieces, {"format": format_of(key)})
+    else:
+        parse_calls(text, format=format_of(key))
     spent = process_time() - start
     gc.enable()
     return spent
 
 
-def check_growth(key: str, build: Callable[[int], str], most: int = MILLION) -> None:
-    """Double a text until it costs enough to be measured; twice more must not cost too much."""
+def check_growth(key: str, build: Callable[[int], str], most: int = MILLION, size: int = 0) -> None:
+    """Double a text until it costs enough to be measured; twice more must not cost too much.
+
+    Args:
+        key: the template of the format.
+        build: writes a text of so many units.
+        most: how many characters a text may have.
+        size: how many characters to feed at once; 0 for the whole text.
+    """
     n = 500
     most //= max(1, len(build(n)) // n)
-    first = cost(key, build(n))
+    first = cost(key, build(n), size)
     while first < BUDGET and 8 * n <= most:
         n *= 2
-        first = cost(key, build(n))
+        first = cost(key, build(n), size)
     # Two doublings at once, as what other processes add is then a smaller part.
-    second = cost(key, build(4 * n))
+    second = cost(key, build(4 * n), size)
     for _ in range(N_TRIES):
         if second < FLOOR or second / first < MOST_GROWTH**2:
             return
         # Other processes only ever add to a measurement: the least of several is the best.
-        first = min(first, cost(key, build(n)))
-        second = min(second, cost(key, build(4 * n)))
+        first = min(first, cost(key, build(n), size))
+        second = min(second, cost(key, build(4 * n), size))
     pytest.fail(f"{build(2)[:60]!r}: {n} units {first:.3f} s, {4 * n} units {second:.3f} s")
 
 

@@ -190,7 +190,8 @@ def test_plain_calls_of_every_template_are_promoted(key: str) -> None:
     template = TEMPLATES[key]
     text = template.message(template.calls([("get_weather", {"city": "Oslo"})]))
     promoted = promote({"content": text}, TOOLS)
-    if format_of(key) in ("bare_json", "llama3_json"):
+    # Without sentinels nothing announces calls.
+    if key in ("bare_json", "bare_json one", "llama3_json", "pythonic", "llama4_pythonic bare"):
         promoted = promote({"content": text}, TOOLS, format=format_of(key))
     assert called(promoted) == [("get_weather", {"city": "Oslo"})]
     assert promoted["content"] is None

@@ -4,6 +4,7 @@ import ast
 import json
 import warnings
 from collections import Counter
+from collections.abc import Callable
 from random import Random
 from typing import Any, Final
 
@@ -16,6 +17,7 @@ from jsonrepair_lark import ParsedCalls, parse_calls
 from .support import laws
 from .support.calls import parse_pieces
 from .support.documents import split_at
+from .test_formats_growth import MILLION, check_growth
 
 FEW: Final = settings(max_examples=max(10, settings().max_examples // 3))
 PREFIXES: Final = ("", "u", "U", "r", "R", "f", "F", "rf", "fR", "Rf", "FR")
@@ -361,3 +363,63 @@ def test_most_nested_quotes_of_shell_commands_are_recovered() -> None:
             text += random.choice((" | ", " && ", "; ")) + random.choice(SHELL).format(q=quote)
         tally[check_nested(text, quote)] += 1
     assert tally["recovered"] > 5 * tally["rejected"], tally
+
+
+# -- growth ----------------------------------------------------------------------------------------
+
+
+def block(body: str, end: str = "]<|tool_call_end|>") -> str:
+    return f"<|tool_call_start|>[{body}{end}"
+
+
+# Each writes a text with so many units of what its name tells.
+GROWING: Final[dict[str, Callable[[int], str]]] = {
+    "raw text": lambda n: block("f(a='" + "x < \n" * n + "')"),
+    "raw text without an end": lambda n: block("f(a='" + "x < \n" * n, ""),
+    "triple-quoted text": lambda n: block('f(a="""' + 'x "" ' * n + '""")'),
+    "triple-quoted text without an end": lambda n: block('f(a="""' + 'x "" ' * n, ""),
+    "escapes": lambda n: block("f(a='" + "\\n\\u00e9\\'" * n + "')"),
+    "escapes without an end": lambda n: block("f(a='" + "\\n\\u00e9\\'" * n, ""),
+    "bad escapes": lambda n: block("f(a='" + "\\x4 \\u1 " * n + "')"),
+    "constant f-strings": lambda n: block("f(a=f'" + "{{x}}" * n + "')"),
+    "placeholders": lambda n: block("f(a=f'" + "{x}" * n + "')"),
+    "calls": lambda n: block("f(a='x'), " * n),
+    "blocks": lambda n: block("f(a='x')") * n,
+    "bad calls": lambda n: block("f(a=os), " * n),
+    "arguments": lambda n: block("f(" + "".join(f"a{at}='x', " for at in range(n)) + ")"),
+    "items": lambda n: block(f"f(a=[{'1, ' * n}])"),
+    "pairs": lambda n: block("f(a={" + "".join(f"'{at}': 1, " for at in range(n)) + "})"),
+    "signs": lambda n: block(f"f(a={'-' * n}1)"),
+    "operators": lambda n: block(f"f(a=1{' + 1' * n})"),
+    "attributes": lambda n: block(f"f(a='x'{'.y' * n})"),
+    "dotted names": lambda n: block(f"f{'.g' * n}(a=1)"),
+    "digits of a name": lambda n: f"[f{'1' * n}",
+    "parts of a name": lambda n: f"[f{'.g' * n} (",
+    "adjacent strings": lambda n: block("f(a=" + "'x' " * n + ")"),
+    "adjacent strings without an end": lambda n: block("f(a=" + "'x' " * n, ""),
+    "inner quotes": lambda n: block("f(a='" + "x ' " * n + "')"),
+    "inner quotes without an end": lambda n: block("f(a='" + "x ' " * n, ""),
+    "inner triple quotes": lambda n: block("f(a='''" + "x ''' y " * n + "''')"),
+    "candidates": lambda n: block("f(a='x" + "', b='" * n + "y')"),
+    "candidates of which none fits": lambda n: block("f(a='x" + "', b='" * n + "y' z)"),
+    "candidates without an end": lambda n: block("f(a='it's" + "', b='x" * n, ""),
+    "candidates that end calls": lambda n: block("f(a='it's" + "'), g(b='x" * n + "')"),
+    "candidates that end blocks": lambda n: block("f(a='it's')") * n,
+    "repaired calls": lambda n: block("f(a='x 'y' z'), " * n),
+    "a race to the end of text": lambda n: block("f(a='it's', b='" + "x, " * n, ""),
+    "a race to the end of lists": lambda n: block("f(a='it's', b=[" + "1, " * n, ""),
+    "races to the end of the text": lambda n: block("f(a='it's', b='x'y, " * n, ""),
+}
+
+TOO_SLOW: Final = pytest.mark.skip(reason="20 ms for each call: every race runs over its siblings")
+
+
+@pytest.mark.parametrize(
+    "what",
+    [pytest.param(what, marks=TOO_SLOW if what == "repaired calls" else ()) for what in GROWING],
+)
+@pytest.mark.parametrize("size", [0, 4], ids=["whole", "pieces"])
+def test_cost_grows_with_the_length(size: int, what: str) -> None:
+    # A list of calls is told by its first name, which nothing but the text begins with.
+    key = "pythonic" if what.endswith("of a name") else "lfm2"
+    check_growth(key, GROWING[what], MILLION // 10 if size else MILLION, size)

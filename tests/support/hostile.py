@@ -1,7 +1,9 @@
 """Generated tool calls whose values are full of their format's syntax; what a text holds."""
 
+import ast
 import json
 import re
+import warnings
 from functools import cache
 from typing import Any, Final, NamedTuple
 
@@ -43,6 +45,12 @@ JSON_BITS: Final = (
     "&lt;",
     "<think>",
 )
+# What calls in Python's syntax are made of, to be mixed with the above.
+PYTHON_BITS: Final = (
+    *("f(", "g.h(", ")", "a=", "b=", ", ", "'", "'''", '"""', "r'", "f'", "b'", "\\'", "\\x41"),
+    *("True", "None", "'k': ", "('x', ", "{'y', ", "0x1f", "1_0", "007", "-", ".5", "[i for i in "),
+    *(" + ", "{{", "'x' 'y'", "'a 'b' c'", "lambda: ", "...", "**", "[f(a=1", "), g(b='", "\\\n"),
+)
 TOOL_NAMES: Final = ("f", "get_weather", "fs.read", "a-b", "x1", "Größe")
 ARGUMENT_NAMES: Final = ("path", "a-b", "x.y", "größe", "名", "n1")
 WORDS: Final = (
@@ -67,6 +75,13 @@ WORDS: Final = (
     "<b>bold</b>",
 )
 STRING: Final = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
+PYTHON_NUMBER: Final = re.compile(
+    r"(?<![\w.])(?:0[xX]\w+|0[oO]\w+|0[bB]\w+|(?:[0-9][0-9_]*)?\.?[0-9][0-9_]*\.?(?:[eE][-+]?[0-9_]+)?)"
+)
+PYTHON_OPENING: Final = re.compile(r"\s*([rR]?[fF]?[rR]?|[uU])('''|\"\"\"|'|\")")
+PYTHON_ESCAPE: Final = re.compile(
+    r"\\(?:\r\n|[0-7]{1,3}|x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|N\{[^}]*\}|.)", re.DOTALL
+)
 NUMBER: Final = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
 
 
@@ -115,7 +130,7 @@ def values(key: str, max_size: int) -> st.SearchStrategy[Any]:
         | st.floats(allow_nan=False, allow_infinity=False)
         | texts
     )
-    # Only JSON quotes its keys.
+    # The notation of `gemma4` does not quote its keys.
     keys = texts if template.notation != "own" else st.sampled_from(ARGUMENT_NAMES)
     nested = st.recursive(
         scalars,
@@ -131,12 +146,13 @@ def calls(
 ) -> list[tuple[str, Arguments]]:
     """Calls of different tools."""
     template = TEMPLATES[key]
-    names = st.sampled_from(ARGUMENT_NAMES)
+    names = st.sampled_from(list(filter(template.can_name, ARGUMENT_NAMES)))
     if template.notation == "json":
         names |= strings(template, 3)
     arguments = st.dictionaries(names, values(key, max_size), max_size=3)
     count = min(most, template.most_calls)
-    tools = draw(st.lists(st.sampled_from(TOOL_NAMES), min_size=1, max_size=count, unique=True))
+    callable_ = [name for name in TOOL_NAMES if template.can_name(name, is_tool=True)]
+    tools = draw(st.lists(st.sampled_from(callable_), min_size=1, max_size=count, unique=True))
     return [(name, draw(arguments)) for name in tools]
 
 
@@ -178,18 +194,23 @@ def soups(key: str) -> st.SearchStrategy[str]:
         '"arguments": {',
         '"arguments": "{\\"a\\": [1',
         "f",
+        *(PYTHON_BITS if template.notation == "python" else ()),
     ]
     return st.lists(st.sampled_from(pieces), max_size=12).map("".join)
 
 
 class Held:
-    """The scalars that a text holds, in whatever notation: what a call may be made of."""
+    """The scalars that a text holds, in the notation of a template: what a call may be made of."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, template: Template) -> None:
         self._text = text
+        self._is_python = template.notation == "python"
         self._strings: set[str] = set()
         self._numbers: set[float] = set()
         self._collect(text)
+        if self._is_python:
+            found = [number[0] for number in PYTHON_NUMBER.finditer(text)]
+            self._numbers.update(size for one in found for size in magnitudes(one))
 
     def _collect(self, text: str) -> None:
         self._numbers.update(json.loads(found[0]) for found in NUMBER.finditer(text))
@@ -214,7 +235,73 @@ class Held:
         if isinstance(value, list):
             return all(map(self.holds, value))
         if isinstance(value, str):
-            return value in self._text or value in self._strings
+            is_plain = value in self._text or value in self._strings
+            return is_plain or (self._is_python and is_spelled(value, self._text))
         if value is None or isinstance(value, bool):
             return json.dumps(value) in self._text or str(value) in self._text
-        return value in self._numbers
+        return value in self._numbers or (self._is_python and -value in self._numbers)
+
+
+def magnitudes(written: str) -> list[float]:
+    """What a number of Python is, whose zeros in front don't count."""
+    try:
+        return [ast.literal_eval(re.sub(r"^0[0_]*(?=[0-9])", "", written))]
+    except (SyntaxError, ValueError):
+        return []
+
+
+def is_spelled(value: str, text: str) -> bool:
+    """Tell whether string literals of Python that stand side by side in a text make up a string.
+
+    A quote ends a literal or is a part of it: both are followed, as its escape may be missing.
+    """
+    starts = (opened(text, start, 0) for start in range(len(text)))
+    todo = {start for start in starts if start is not None}
+    seen = set(todo)
+    while todo:
+        literal, pos, at = todo.pop()
+        following = set()
+        if text.startswith(literal.quote, pos):
+            if at == len(value):
+                return True
+            following.add(opened(text, pos + len(literal.quote), at))
+        unit, end = spelled_unit(text, pos, literal.prefix)
+        if end > pos and value.startswith(unit, at):
+            following.add((literal, end, at + len(unit)))
+        todo |= {one for one in following if one is not None} - seen
+        seen |= todo
+    return False
+
+
+class Literal(NamedTuple):
+    """What a string literal of Python opens with; the prefix in lower case."""
+
+    prefix: str
+    quote: str
+
+
+def opened(text: str, pos: int, at: int) -> tuple[Literal, int, int] | None:
+    """Return the literal that opens at a place, where its text begins, and the place in a value."""
+    found = PYTHON_OPENING.match(text, pos)
+    return found and (Literal(found[1].lower(), found[2]), found.end(), at)
+
+
+def spelled_unit(text: str, pos: int, prefix: str) -> tuple[str, int]:
+    """Return the character that stands in a literal at a place, and where what spells it ends."""
+    escape = PYTHON_ESCAPE.match(text, pos)
+    if escape is not None:
+        return (escape[0] if "r" in prefix else unescaped(escape[0])), escape.end()
+    is_doubled = "f" in prefix and text[pos : pos + 2] in ("{{", "}}")
+    return text[pos : pos + 1], min(pos + 1 + is_doubled, len(text))
+
+
+def unescaped(escape: str) -> str:
+    # A line's end behind a backslash is none; a backslash before most characters is itself.
+    if escape[1:] in ("\n", "\r", "\r\n"):
+        return ""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return str(ast.literal_eval(f"'{escape}'"))
+    except (SyntaxError, ValueError):
+        return escape

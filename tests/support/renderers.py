@@ -28,12 +28,12 @@ class Template:
         end: the end sentinel of a call if the text may end without it. A closing tag of an argument
             is one only by what follows it, so that it can't be the end of the text.
         notation: how arguments are written: as one JSON object, as raw text that gets its type from
-            the schema, as raw text or JSON with a mark that tells which, or in a notation of the
-            format's own.
+            the schema, as raw text or JSON with a mark that tells which, in a notation of the
+            format's own, or in Python's syntax.
         value_close: the tag that ends an argument written as raw text.
         closes: what ends such an argument: that tag, if what follows can follow an argument.
         bad: what can stand in place of a call and is none.
-        nameless: a call without a name.
+        nameless: a call without a name, where it is seen as one.
         empty: calls of the tool `f` without arguments, as the format can write them.
         string: a call of `f` with the given text in place of its arguments; only where arguments
             are one JSON object.
@@ -52,11 +52,11 @@ class Template:
     between: str = ""
     closing: str = ""
     end: str
-    notation: Literal["json", "text", "marked", "own"] = "json"
+    notation: Literal["json", "text", "marked", "own", "python"] = "json"
     value_close: str = ""
     closes: re.Pattern[str] | None = None
     bad: tuple[str, ...]
-    nameless: str
+    nameless: str = ""
     empty: tuple[str, ...]
     string: Callable[[str], str] | None = None
     thought: tuple[str, str] | None = None
@@ -74,6 +74,13 @@ class Template:
         """Write a text of calls that are written already, and prose around them."""
         calls = self.opening + self.between.join(written) + self.closing if written else ""
         return (self.said(before) if before else "") + calls + (self.said(after) if after else "")
+
+    def can_name(self, name: str, *, is_tool: bool = False) -> bool:
+        """Tell whether a tool or an argument can have this name in this format."""
+        if self.notation != "python":
+            return True
+        parts = name.split(".") if is_tool else [name]
+        return all(map(str.isidentifier, parts))
 
     def can_write(self, value: object) -> bool:
         """Tell whether a value of an argument has just one reading in this format.
@@ -342,6 +349,47 @@ def own_value(value: object) -> str:
     return dumps(value)
 
 
+def call_python(name: str, arguments: Arguments, _: int = 0) -> str:
+    """Write a call as Python would read it; its keywords can be names of arguments here."""
+    return f"{name}({', '.join(f'{key}={value!r}' for key, value in arguments.items())})"
+
+
+# What is wrong with a call in Python's syntax. As above, a string that is not closed is not here.
+BAD_CALLS: Final = (
+    "f(a=)",
+    "f(a=os)",
+    "f(1)",
+    "f(a=1, a=2)",
+    "f(x=f'{y}')",
+    "f(x=[i for i in 'ab'])",
+    "f(x=g(1))",
+    "f(**{'a': 1})",
+    "f(x=1 + 2)",
+    "f(x=b'y')",
+    "f(x='y'.strip(), z=')')",
+    "f(a={1: 2})",
+)
+
+
+def python_template(opening: str, closing: str, between: str = ", ", **more: Any) -> Template:
+    """Return the template of a format that writes calls in Python's syntax between sentinels."""
+    more.setdefault("bad", BAD_CALLS)
+    begun = (opening.rstrip("["), closing.lstrip("]"))
+    return Template(
+        call=call_python,
+        tags=tuple(
+            filter(None, (opening, closing, *begun, between.strip(), "f(", ")", "'", "a='"))
+        ),
+        opening=opening,
+        between=between,
+        closing=closing,
+        end=closing,
+        notation="python",
+        empty=("f()", "f( )", "f (\n)"),
+        **more,
+    )
+
+
 def harmony(name: str, _: int = 0) -> str:
     return f"<|channel|>commentary to=functions.{name} <|constrain|>json<|message|>"
 
@@ -489,6 +537,12 @@ TEMPLATES: Final[dict[str, Template]] = {
         empty=("<|tool_call>call:f{}<tool_call|>",),
         thought=("<|channel>thought\n", "<channel|>"),
     ),
+    "lfm2": python_template("<|tool_call_start|>[", "]<|tool_call_end|>", thought=THINK),
+    "pythonic": python_template("[", "]", has_prose=False),
+    "llama4_pythonic": python_template("<|python_start|>[", "]<|python_end|>"),
+    # Text may follow, but none may come first.
+    "llama4_pythonic bare": python_template("[", "]", has_prose=False),
+    "olmo3": python_template("<function_calls>", "</function_calls>", "\n", thought=THINK),
 }
 
 

@@ -1,0 +1,244 @@
+"""Streamed calls: events of what is certain, in any pieces, equal to reading the whole."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Iterable
+from random import Random
+from typing import Any, Final
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from jsonrepair_lark import (
+    ArgumentsDelta,
+    CallFinished,
+    CallRejected,
+    CallStarted,
+    CallStream,
+    ContentDelta,
+    Event,
+    ReasoningDelta,
+    astream,
+    formats,
+    parse_calls,
+)
+
+from .support import calls, hostile, laws
+from .support.corpus import Case
+from .support.documents import split_at
+from .support.renderers import TEMPLATES, Template, format_of
+from .test_corpus import CALL_CASES, each_call_case
+
+FEW: Final = settings(max_examples=max(6, settings().max_examples // 6))
+N_SPLITS: Final = 6
+DELTAS: Final = (ContentDelta, ReasoningDelta, ArgumentsDelta)
+
+each = pytest.mark.parametrize("key", TEMPLATES)
+
+
+def events_of(pieces: Iterable[str], arguments: dict[str, Any]) -> tuple[list[Event], CallStream]:
+    """The events of a stream, with neighbouring deltas of one kind as one."""
+    stream = CallStream(**arguments)
+    found = [event for piece in pieces for event in stream.feed(piece)]
+    found += stream.finish()
+    assert stream.finish() == []
+    return merged(found), stream
+
+
+def merged(events: list[Event]) -> list[Event]:
+    joined: list[Event] = []
+    for event in events:
+        last = joined[-1] if joined else None
+        if isinstance(event, ArgumentsDelta) and isinstance(last, ArgumentsDelta):
+            if event.index == last.index:
+                joined[-1] = ArgumentsDelta(event.index, last.text + event.text)
+                continue
+        elif isinstance(event, ContentDelta) and isinstance(last, ContentDelta):
+            joined[-1] = ContentDelta(last.text + event.text)
+            continue
+        elif isinstance(event, ReasoningDelta) and isinstance(last, ReasoningDelta):
+            joined[-1] = ReasoningDelta(last.text + event.text)
+            continue
+        joined.append(event)
+    return joined
+
+
+def check(pieces: Iterable[str], text: str, arguments: dict[str, Any]) -> list[Event]:
+    """Check the laws of a stream over a text; return its events."""
+    whole = parse_calls(text, **arguments)
+    events, stream = events_of(pieces, arguments)
+    assert stream.result == whole
+    content = [event.text for event in events if isinstance(event, ContentDelta)]
+    assert "".join(content) == whole.content
+    reasoning = [event.text for event in events if isinstance(event, ReasoningDelta)]
+    assert "".join(reasoning) == whole.reasoning
+    assert [event.call for event in events if isinstance(event, CallFinished)] == list(whole.calls)
+    rejected = [event.rejected for event in events if isinstance(event, CallRejected)]
+    assert rejected == list(whole.rejected)
+    check_calls(events)
+    return settled(events)
+
+
+def settled(events: list[Event]) -> list[Event]:
+    """Events without the arguments of calls that were rejected: how much of those is handed on
+    before the call fails may depend on the pieces."""
+    refused = {event.index for event in events if isinstance(event, CallRejected)}
+    return [e for e in events if not (isinstance(e, ArgumentsDelta) and e.index in refused)]
+
+
+def check_calls(events: list[Event]) -> None:
+    """Check that each call starts once, gets its arguments and ends, before the next starts."""
+    started: list[CallStarted] = []
+    arguments = ""
+    is_open = False
+    for event in events:
+        if isinstance(event, CallStarted):
+            assert not is_open
+            assert event.index == len(started)
+            started.append(event)
+            arguments, is_open = "", True
+        elif isinstance(event, ArgumentsDelta):
+            assert is_open
+            assert event.index == len(started) - 1
+            assert event.text
+            arguments += event.text
+        elif isinstance(event, CallFinished):
+            assert is_open
+            assert event.index == len(started) - 1
+            assert event.call.name == started[-1].name
+            assert arguments == event.call.arguments
+            is_open = False
+        elif isinstance(event, CallRejected) and event.index is not None:
+            assert is_open
+            assert event.index == len(started) - 1
+            is_open = False
+    assert not is_open
+
+
+# -- the laws --------------------------------------------------------------------------------------
+
+
+@each_call_case
+def test_a_message_in_pieces_gives_the_same_events(case: Case) -> None:
+    text, arguments = case.text, calls.arguments_of(case)
+    events = check([text], text, arguments)
+    assert check(text, text, arguments) == events
+    rng = Random(case.name)
+    for _ in range(N_SPLITS):
+        cuts = sorted(rng.randint(0, len(text)) for _ in range(rng.randint(1, 6)))
+        assert check(split_at(text, cuts), text, arguments) == events
+
+
+@each_call_case
+def test_what_was_handed_on_stands_whatever_comes(case: Case) -> None:
+    text, arguments = case.text, calls.arguments_of(case)
+    rng = Random(case.name)
+    for _ in range(N_SPLITS):
+        other = rng.choice(CALL_CASES).text
+        cut = rng.randint(0, len(text))
+        mixed = text[:cut] + other[rng.randint(0, len(other)) :]
+        check(split_at(mixed, [cut]), mixed, arguments)
+
+
+@each
+@FEW
+@given(data=st.data())
+def test_hostile_messages_give_the_same_events(key: str, data: st.DataObject) -> None:
+    case = data.draw(hostile.cases(key, most=2, max_size=4))
+    for arguments in ({"format": format_of(key)}, {"format": format_of(key), "tools": case.tools}):
+        events = check(case.text, case.text, arguments)
+        cuts = sorted(data.draw(st.lists(st.integers(0, len(case.text)), max_size=4)))
+        assert check(split_at(case.text, cuts), case.text, arguments) == events
+        # A call that is all right streams from its start to its end.
+        kinds = [type(event) for event in events if not isinstance(event, DELTAS)]
+        assert kinds == [CallStarted, CallFinished] * len(case.calls)
+
+
+@each
+@FEW
+@given(data=st.data())
+def test_any_text_gives_the_same_events(key: str, data: st.DataObject) -> None:
+    text = data.draw(hostile.soups(key))
+    for arguments in ({"format": format_of(key)}, {"format": format_of(key), "tools": {"f": {}}}):
+        events = check(text, text, arguments)
+        cuts = sorted(data.draw(st.lists(st.integers(0, len(text)), max_size=4)))
+        assert check(split_at(text, cuts), text, arguments) == events
+
+
+@each
+@FEW
+@given(data=st.data())
+def test_partial_arguments_are_sound(key: str, data: st.DataObject) -> None:
+    case = data.draw(hostile.cases(key, most=2, max_size=3))
+    stream = CallStream(format_of(key), case.tools)
+    started = 0
+    for cut, char in enumerate(case.text):
+        started += sum(isinstance(event, CallStarted) for event in stream.feed(char))
+        for index in range(started):
+            partial = stream.partial(index)
+            is_cut = case.text[cut].isdigit()
+            assert partial is None or laws.is_sound(
+                partial, case.calls[index][1], number_is_cut=is_cut
+            ), partial
+    started += sum(isinstance(event, CallStarted) for event in stream.finish())
+    assert [stream.partial(index) for index in range(started)] == [
+        arguments for _, arguments in case.calls
+    ]
+
+
+@pytest.mark.parametrize("name", [one.name for one in formats()])
+def test_an_unknown_tool_never_starts(name: str) -> None:
+    text = next(one.example for one in formats() if one.name == name)
+    for unknown in ("content", "drop"):
+        events = check(text, text, {"format": name, "tools": {"no": {}}, "unknown": unknown})
+        assert not any(isinstance(event, CallStarted | ArgumentsDelta) for event in events)
+        assert any(isinstance(event, CallRejected) for event in events)
+
+
+def test_the_end_of_a_cut_message_obeys_the_finish_reason() -> None:
+    text = '<tool_call>{"name": "f", "arguments": {"a": [1, 2'
+    stream = CallStream("hermes")
+    events = stream.feed(text) + stream.finish("length")
+    assert stream.result == parse_calls(text, format="hermes", finish_reason="length")
+    assert isinstance(events[-1], CallRejected)
+    assert events[-1].index == 0
+    assert stream.partial(0) == {"a": [1]} or stream.partial(0) == {"a": [1, 2]}
+
+
+# -- prompt ----------------------------------------------------------------------------------------
+
+# How many characters may come before a character is handed on, where it differs from what the
+# format's longest sentinel explains; docs/streaming.md says why.
+PROSE: Final = "Plain words go on and on, one after another, and mean no call at all. " * 3
+VALUE: Final = "plain words of a value " * 8
+
+
+def lags(template: Template, key: str) -> tuple[int, int]:
+    """The longest lags of prose and of a text argument, in characters."""
+    before = PROSE if template.has_prose else ""
+    text = template.message(template.calls([("f", {"path": VALUE})]), before)
+    stream = CallStream(format_of(key))
+    content = arguments = ""
+    content_lag = argument_lag = 0
+    begin = text.index(VALUE)
+    for fed, char in enumerate(text, 1):
+        for event in stream.feed(char):
+            if isinstance(event, ContentDelta):
+                content += event.text
+            elif isinstance(event, ArgumentsDelta):
+                arguments += event.text
+        if before and fed <= text.index(before) + len(before):
+            content_lag = max(content_lag, fed - text.index(before) - len(content))
+        n_sent = len(arguments.partition(VALUE[:6])[2]) + 6 if VALUE[:6] in arguments else 0
+        if begin + 6 < fed <= begin + len(VALUE):
+            argument_lag = max(argument_lag, fed - begin - n_sent)
+    return content_lag, argument_lag
+
+
+@each
+def test_text_is_handed_on_as_it_comes(key: str) -> None:
+    template = TEMPLATES[key]
+    content_lag, argument_lag = lags(template, key)
+    assert content_lag <= 2
+    assert argument_lag <= 8
