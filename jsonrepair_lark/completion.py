@@ -263,6 +263,15 @@ def inside_of(stack: ParseStack, names: frozenset[str]) -> tuple[str, list[tuple
     return None
 
 
+def block_opener(grammar: Grammar, states: list[int]) -> str:
+    """Return the text that the outermost open rule begins with, if that is a sentinel."""
+    for row, dot, _ in _open_items(grammar, states):
+        text = grammar.fixed_texts.get(row.expansion[0], "")
+        if dot and len(text) > 1:
+            return text
+    return ""
+
+
 @dataclass(frozen=True, slots=True)
 class OpenPart:
     """The innermost open rule of some names.

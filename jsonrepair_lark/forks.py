@@ -26,10 +26,7 @@ from jsonrepair_lark.scanner import is_word
 from jsonrepair_lark.tables import END
 
 LOOKAHEAD_TOKENS: Final = 8
-"""How many tokens have to be able to follow what closes a string, unless another string comes.
-
-`) , name (` is four of them; what no constant may be, such as `+ x.y(1)`, takes more.
-"""
+"""How many tokens have to be able to follow what closes a string, unless another string comes."""
 LIVE_MAX: Final = 16
 FORKS_MAX: Final = 256
 SKIP_MAX_CHARACTERS: Final = 4096
@@ -44,6 +41,8 @@ class Verdict(Enum):
     """Another string follows at once."""
     OUTER = auto()
     """What follows closes an outer rule, with closers missing before it."""
+    LATER = auto()
+    """They close the part that the string is in; what can't follow is behind that."""
     NO = auto()
     UNKNOWN = auto()
     """Not all of the text is there that tells."""
@@ -55,17 +54,25 @@ def verdict_at(
     text: str,
     pos: int,
     *,
+    part: int,
     final: bool,
 ) -> Verdict:
     """Tell whether what stands at `text[pos:]` can follow in a parser state.
+
+    A separator is enough: what comes after it is an item of its own. What closes the part that the
+    string is in has to be followed by what can be another one.
 
     Args:
         grammar: the grammar.
         states: the states of the parse; not changed.
         text: what is there of the text.
         pos: the place.
+        part: how many states there are before the part, -1 if nothing is known of it.
         final: whether nothing comes after `text`.
     """
+    inner = states[part + 1 : part + 2]
+    is_inside = True
+    after_separator = False
     for n_tokens in range(LOOKAHEAD_TOKENS):
         terminal, start, end = _next_token(grammar, states[-1], text, pos, final=final)
         if terminal == _UNKNOWN:
@@ -73,10 +80,21 @@ def verdict_at(
         if terminal == END:
             break
         if terminal in grammar.text_starts:
-            return Verdict.YES if n_tokens else Verdict.BESIDE
+            is_first = n_tokens == 0
+            return _beside(grammar, text, terminal, end, final) if is_first else Verdict.YES
+        is_inside = is_inside and (part < 0 or states[part + 1 : part + 2] == inner)
         after = completion.step(grammar, states, terminal, may_delete=True)
+        if after is None and after_separator:
+            break
         if after is None:
-            return _outer(grammar, text, start, final=final)
+            return _outer(grammar, text, start, final=final) if is_inside else Verdict.LATER
+        if after_separator and terminal not in grammar.closers:
+            break
+        is_fixed = terminal in grammar.fixed_texts and terminal not in grammar.closers
+        if is_inside and is_fixed and terminal not in grammar.separators:
+            break
+        # Behind a separator at the very end of a list what closes the list counts.
+        after_separator = is_inside and terminal in grammar.separators
         states, pos = after, end
     return Verdict.YES
 
@@ -103,8 +121,25 @@ def _next_token(
         start, end = found.span(group)
         is_sure = final or not plan.may_grow(text, start)
         return plan.groups[group] if is_sure else _UNKNOWN, start, end
-    is_sure = final or (start < len(text) and not plan.may_begin(text, start))
-    return _NONE if is_sure else _UNKNOWN, start, start
+    if start == len(text) or plan.may_begin(text, start):
+        # The end of the whole text may cut a token.
+        return END if final else _UNKNOWN, start, start
+    return _NONE, start, start
+
+
+def _beside(grammar: Grammar, text: str, terminal: str, end: int, final: bool) -> Verdict:  # noqa: FBT001
+    """Return the verdict on a string that follows another: one quote too many begins no string."""
+    if terminal in grammar.text_ends:
+        start = text.rfind(text[end - 1], 0, end - 1)
+        return Verdict.NO if grammar.has_sentinel(text, start, end) else Verdict.BESIDE
+    if terminal in grammar.text_prefixes or terminal not in grammar.fixed_texts:
+        return Verdict.BESIDE
+    closing = text.find(grammar.fixed_texts[terminal], end)
+    if grammar.has_sentinel(text, end, closing if closing >= 0 else len(text)):
+        return Verdict.NO
+    if closing >= 0:
+        return Verdict.BESIDE
+    return Verdict.NO if final else Verdict.UNKNOWN
 
 
 def _outer(grammar: Grammar, text: str, start: int, *, final: bool) -> Verdict:
@@ -131,9 +166,19 @@ class _Fork:
         is_beside: whether the string that is open stands right behind another one.
         is_inner: whether the string that is open has a quote that does not close it.
         is_several: whether it stands for more than one reading.
+        is_closed: whether one of them is that in which the first quote closes.
     """
 
-    __slots__ = ("closings", "is_beside", "is_inner", "is_several", "last", "pos", "states")
+    __slots__ = (
+        "closings",
+        "is_beside",
+        "is_closed",
+        "is_inner",
+        "is_several",
+        "last",
+        "pos",
+        "states",
+    )
 
     def __init__(self, states: list[int], pos: int, closings: tuple[int, ...]) -> None:
         self.states = states
@@ -143,6 +188,7 @@ class _Fork:
         self.is_beside = False
         self.is_inner = False
         self.is_several = False
+        self.is_closed = False
 
     def is_like(self, other: "_Fork") -> bool:
         """Tell whether two forks can only go on in the same way."""
@@ -171,9 +217,11 @@ class Forks:
         states: the states of the parse before the quote; not changed.
         rival: the terminal that the quote is if it does not close its string.
         pos: where the quote ends, in the whole text.
+        closed: the states of the parse if the quote closes its string, to race as well.
 
     Attributes:
         n_through: how many readings came through.
+        closes: whether that one came through.
     """
 
     def __init__(
@@ -183,19 +231,28 @@ class Forks:
         states: list[int],
         rival: str,
         pos: int,
+        closed: list[int] | None = None,
     ) -> None:
         self._grammar = grammar
         self._recoverable = recoverable
+        self._opener = completion.block_opener(grammar, states)
+        self._start = pos
         self._order = count()
         self._n_forks = 1
         self._heap: list[tuple[int, int, _Fork]] = []
         self._through: list[tuple[int, _Fork]] = []
-        # Where the next block begins behind the first one that came through.
+        # Where the next block begins, in the whole text: no string goes on past that.
         self._limit: int | None = None
+        self._searched = pos
         self._text = ""
         self._base = 0
         self._final = False
         self.n_through = 0
+        self.closes = False
+        if closed is not None:
+            fork = _Fork(closed, pos, ())
+            fork.is_closed = True
+            self._push(fork)
         after = completion.step(grammar, states, rival, may_delete=False)
         if after is not None:
             first = _Fork(after, pos, ())
@@ -234,8 +291,9 @@ class Forks:
         readings = [
             fork for pos, fork in self._through if self._limit is None or pos <= self._limit
         ]
+        self.closes = any(fork.is_closed for fork in readings)
         self.n_through = sum(1 + fork.is_several for fork in readings)
-        return readings[0].closings if self.n_through == 1 else ()
+        return readings[0].closings if self.n_through == 1 and not self.closes else ()
 
     def _push(self, fork: _Fork) -> None:
         heapq.heappush(self._heap, (fork.pos, next(self._order), fork))
@@ -246,18 +304,21 @@ class Forks:
         for other_pos, other_order, other in self._heap[1:]:
             if other_pos == pos and other.is_like(fork):
                 other.is_several = True
+                other.is_closed = other.is_closed or fork.is_closed
                 heapq.heappop(self._heap)
                 return (other_pos, other_order) > (pos, order)
         return False
 
     def _is_over(self, pos: int) -> bool:
-        """Tell whether the text from `pos` on has no say."""
-        if self._limit is None and self._through:
-            end, fork = min(self._through, key=lambda one: one[0])
-            plan = self._grammar.plan(fork.states[-1])
-            found = plan.find_sentinel and plan.find_sentinel(self._text, max(0, end - self._base))
-            if found:
-                self._limit = self._base + found.start()
+        """Tell whether the text from `pos` on has no say: another block has begun."""
+        if self._limit is None and self._opener and pos > self._searched:
+            reach = len(self._opener) - 1
+            found = self._text.find(
+                self._opener, max(0, self._searched - self._base), pos - self._base + reach
+            )
+            if found >= 0:
+                self._limit = self._base + found
+            self._searched = max(self._searched, pos - reach)
         return self._limit is not None and pos >= self._limit
 
     def _advance(self, fork: _Fork) -> _Step:
@@ -295,7 +356,15 @@ class Forks:
         after = completion.step(grammar, fork.states, terminal, may_delete=False)
         if after is None:
             return self._skip_part(fork, start)
-        verdict = verdict_at(grammar, after, self._text, end, final=self._final)
+        part = completion.innermost(grammar, fork.states, self._recoverable)
+        verdict = verdict_at(
+            grammar,
+            after,
+            self._text,
+            end,
+            part=part.position if part else -1,
+            final=self._final,
+        )
         if verdict is Verdict.UNKNOWN:
             return _Step.UNKNOWN
         closes = verdict is Verdict.YES or (verdict is Verdict.BESIDE and not fork.is_inner)
@@ -310,7 +379,7 @@ class Forks:
         can_go_on = not fork.is_beside and rival in grammar.actions[fork.states[-1]]
         if closes and can_go_on and fork.is_inner:
             self._n_forks += 1
-            self._push(self._closed(fork, terminal, start, end))
+            self._push(self._split(fork, terminal, start, end))
         elif closes or not can_go_on:
             fork.closings += (self._base + start,)
             fork.is_inner = False
@@ -318,11 +387,12 @@ class Forks:
         fork.is_inner = True
         return self._take(fork, rival, end) or _Step.DEAD
 
-    def _closed(self, fork: _Fork, terminal: str, start: int, end: int) -> _Fork:
+    def _split(self, fork: _Fork, terminal: str, start: int, end: int) -> _Fork:
         """Return a fork that takes a quote for the end of the string."""
         closed = _Fork(fork.states, fork.pos, (*fork.closings, self._base + start))
         closed.last = fork.last
         closed.is_several = fork.is_several
+        closed.is_closed = fork.is_closed
         self._take(closed, terminal, end)
         return closed
 
@@ -340,7 +410,7 @@ class Forks:
         completion.reduce_defaults(grammar, states)
         verdict = Verdict.NO
         if end >= 0:
-            verdict = verdict_at(grammar, states, self._text, end, final=self._final)
+            verdict = verdict_at(grammar, states, self._text, end, part=-1, final=self._final)
         if verdict is not Verdict.YES:
             return _Step.UNKNOWN if verdict is Verdict.UNKNOWN else _Step.DEAD
         fork.states = states
@@ -352,6 +422,8 @@ class Forks:
     def _part_end(self, fork: _Fork, part: completion.OpenPart, pos: int) -> int | None:
         """Return where a failed part ends; -1 if nowhere near, None if that is yet to come."""
         grammar, text = self._grammar, self._text
+        if not part.openers:
+            return pos
         inside, _ = completion.text_end(grammar, fork.states, text, pos, final=self._final)
         if inside is None:
             return None
@@ -369,20 +441,15 @@ def _balanced_end(
     """
     limit = pos + SKIP_MAX_CHARACTERS
     while closers and pos < min(len(text), limit):
-        found = grammar.bracket_at.match(text, pos)
-        if found is None:
-            pos += 1
-            continue
-        terminal = grammar.bracketing[int((found.lastgroup or "t0")[1:])].name
-        if not final and (
-            terminal in grammar.text_openers or len(text) - pos <= grammar.longest_closer
-        ):
+        bracket = grammar.bracket_from(text, pos, final=final)
+        if bracket is None or (not final and len(text) - pos <= grammar.longest_closer):
             return None
+        terminal, pos = bracket
         if terminal in grammar.openers:
             closers.append(grammar.closer_of[terminal])
-        elif terminal in grammar.closers and closers.pop() != found[0]:
+        elif terminal and closers.pop() != grammar.fixed_texts.get(terminal):
+            # Another bracket, or a quote that nothing closes: the part does not end here.
             return -1
-        pos = max(found.end(), pos + 1)
         if not closers:
             return pos
     return -1 if final or pos >= limit else None

@@ -33,6 +33,8 @@ from jsonrepair_lark.tables import RuleRow, Tables, TerminalRow
 REPAIR_PREFIX: Final = "repair_"
 EXACT_PREFIX: Final = "exact_"
 TEXT_SUFFIX: Final = "TEXT"
+SENTINEL_REACH: Final = 4096
+"""How far a sentinel is looked for behind a quote that nothing closes yet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,6 +195,7 @@ class Grammar:
         return frozenset(
             symbol
             for rule in self.rules
+            if rule.expansion and self.is_terminal(rule.expansion[-1])
             for symbol, following in zip(rule.expansion, rule.expansion[1:], strict=False)
             if self.is_terminal(symbol) and any(map(is_text, self.first(following)))
         )
@@ -466,10 +469,40 @@ class Grammar:
         return (*whole, *sorted(rows, key=lambda row: -len(row.fixed or "")))
 
     @cached_property
-    def bracket_at(self) -> re.Pattern[str]:
-        """A scanner for those; its groups index `bracketing`."""
+    def _bracket_at(self) -> re.Pattern[str]:
         parts = [f"(?P<t{n}>{pattern_of(row)})" for n, row in enumerate(self.bracketing)]
         return re.compile("|".join(parts) or "(?!)")
+
+    @cached_property
+    def _sentinel(self) -> re.Pattern[str]:
+        """What no string that lacks an escape is taken to hold: brackets longer than a character."""
+        texts = {self.fixed_texts[name] for name in self.openers | self.closers}
+        found = sorted(text for text in texts if len(text) > 1) if self.rivals else []
+        return re.compile("|".join(map(re.escape, found)) or "(?!)")
+
+    def has_sentinel(self, text: str, start: int, end: int) -> bool:
+        """Tell whether a sentinel of the block stands in `text[start:end]`."""
+        return self._sentinel.search(text, start, end) is not None
+
+    def bracket_from(self, text: str, pos: int, *, final: bool) -> tuple[str, int] | None:
+        """Return the bracket or lone quote at `text[pos:]` and where to look on.
+
+        Complete strings are skipped, and what is neither has an empty name; None where a string
+        may be, whose end is yet to come.
+        """
+        found = self._bracket_at.match(text, pos)
+        if found is None:
+            return "", pos + 1
+        terminal = self.bracketing[int((found.lastgroup or "t0")[1:])].name
+        end = found.end()
+        if terminal in self.pieced:
+            # One quote too many makes a string of what stands between two blocks.
+            return (terminal, pos + 1) if self.has_sentinel(text, pos, end) else ("", end)
+        if terminal not in self.text_openers:
+            return terminal, end
+        if final or self.has_sentinel(text, end, end + SENTINEL_REACH):
+            return terminal, end
+        return None
 
     def _hook(self, rule: RuleRow) -> RepairHook | None:
         alias = local_name(rule.alias or "")

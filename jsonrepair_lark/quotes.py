@@ -105,7 +105,9 @@ class Quotes:
         after = completion.step(self._grammar, states, terminal, may_delete=True)
         if after is None:
             return Verdict.YES
-        return verdict_at(self._grammar, after, piece.text, span[1], final=piece.final)
+        part = completion.innermost(self._grammar, states, self._recoverable)
+        place = part.position if part else -1
+        return verdict_at(self._grammar, after, piece.text, span[1], part=place, final=piece.final)
 
     def _race(
         self, states: list[int], terminal: str, end: int, piece: Piece, verdict: Verdict
@@ -114,8 +116,11 @@ class Quotes:
         rival = self._rivals[terminal]
         if self._is_beside:
             return Decision(terminal, end, is_lost=True)
+        closed = None
+        if verdict is Verdict.LATER:
+            closed = completion.step(self._grammar, states, terminal, may_delete=True)
         forks = self._forks or Forks(
-            self._grammar, self._recoverable, states, rival, piece.base + end
+            self._grammar, self._recoverable, states, rival, piece.base + end, closed
         )
         found = forks.run(piece.text, piece.base, final=piece.final)
         if found is None:
@@ -126,5 +131,5 @@ class Quotes:
             self._closings = found
             self._decided = found[-1] + 1
             return Decision(rival, end)
-        is_lost = verdict is not Verdict.OUTER or forks.n_through > 0
-        return Decision(terminal, end, is_lost=is_lost)
+        is_lost = verdict is Verdict.NO or forks.n_through > 0
+        return Decision(terminal, end, is_lost=is_lost and not forks.closes)

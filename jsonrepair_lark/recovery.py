@@ -43,6 +43,8 @@ class Rejected:
 class _Bad:
     """A bad part whose end is not found yet: its rule, the state before it, its open brackets.
 
+    `is_bare` tells that it had no bracket yet, so that it may end where it failed.
+
     `inside` are the states where it failed, until the text that is open there is skipped. Up to
     `balanced_to`, an offset in the whole text, `depth` counts the brackets.
     """
@@ -52,6 +54,7 @@ class _Bad:
     state: int
     depth: int
     inside: list[int] | None
+    is_bare: bool
     balanced_to: int = 0
 
 
@@ -119,6 +122,7 @@ class RecoveringSession(Session):
             stop = Stop(self._reason_inside(stop), stop.offset)
         rejected = Rejected(rule.start, stop.offset, stop, completion.open_values(self, chain[at:]))
         inside = self.states.copy()
+        is_bare = not part.openers and not self.grammar.is_terminal(rule.stacked[0])
         del self.states[rule.position + 1 :]
         del self.values[rule.position :]
         del self.starts[rule.position :]
@@ -137,7 +141,9 @@ class RecoveringSession(Session):
         else:
             self._pos = max(self._pos, stop.offset - self._base)
         self.last_token = self._text = None
-        self._bad = _Bad(rejected, part.origin, self.states[-1], depth - self._depth, inside)
+        self._bad = _Bad(
+            rejected, part.origin, self.states[-1], depth - self._depth, inside, is_bare
+        )
         return True
 
     def _reason_inside(self, stop: Stop) -> str:
@@ -195,17 +201,14 @@ class RecoveringSession(Session):
         limit = len(self._buffer) - (0 if final else reach)
         while pos < limit and self._balance_budget > 0:
             self._balance_budget -= 1
-            found = grammar.bracket_at.match(self._buffer, pos)
-            depth, end = bad.depth, pos + 1
-            if found is not None:
-                terminal = grammar.bracketing[int((found.lastgroup or "t0")[1:])].name
-                if not final and terminal in grammar.text_openers:
-                    # A string whose end is yet to come may hold brackets.
-                    break
-                depth += (terminal in grammar.openers) - (terminal in grammar.closers)
-                end = max(found.end(), end)
-                if depth <= 0:
-                    return end
+            bracket = grammar.bracket_from(self._buffer, pos, final=final)
+            if bracket is None:
+                # A string whose end is yet to come may hold brackets.
+                break
+            terminal, end = bracket
+            depth = bad.depth + (terminal in grammar.openers) - (terminal in grammar.closers)
+            if depth <= 0:
+                return end
             bad.depth, pos = depth, end
             bad.balanced_to = self._base + pos
         return -1
@@ -233,6 +236,14 @@ class RecoveringSession(Session):
         pattern, closers, longest = _ends(self.grammar, bad.origin)
         buffer = self._buffer
         pos = self._pos
+        if bad.is_bare and closers and max(map(len, closers)) == 1:
+            if not final and len(buffer) - pos < longest:
+                self._hold(pos)
+                return False
+            bad.is_bare = False
+            if self._goes_on(after, pos) and self.grammar.skip(buffer, pos) < len(buffer):
+                self._reduce_bad(bad, pos)
+                return True
         if bad.depth and closers and max(map(len, closers)) == 1:
             # The closer is a bracket that the part may hold many of: count them.
             if not final:
