@@ -29,6 +29,7 @@ from jsonrepair_lark.streaming import (
     ReasoningDelta,
     astream,
 )
+from jsonrepair_lark.values import Preview
 
 __all__ = [
     "ArgumentAssembler",
@@ -46,6 +47,7 @@ __all__ = [
     "GrammarFormatError",
     "GrammarNotFoundError",
     "ParsedCalls",
+    "Preview",
     "ReasoningDelta",
     "RejectedCall",
     "Repair",

@@ -1,6 +1,7 @@
 """The command line, `jsonrepair-lark`: one command for each thing the library does."""
 
 import argparse
+import codecs
 import json
 import os
 import sys
@@ -8,15 +9,17 @@ from collections.abc import Iterator
 from typing import IO, Any, Final
 
 from jsonrepair_lark.api import repair
-from jsonrepair_lark.calls import call_data
+from jsonrepair_lark.calls import message_data
 from jsonrepair_lark.formats import formats
 from jsonrepair_lark.policies import CHOICES, PROFILES
 from jsonrepair_lark.promote import parse_calls
 from jsonrepair_lark.result import Result
 from jsonrepair_lark.several import extract, split
+from jsonrepair_lark.streaming import CallStream, Event, event_data
 
 REFUSED: Final = 1
 USAGE: Final = 2
+READ_BYTES: Final = 65536
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -26,16 +29,21 @@ def _parser() -> argparse.ArgumentParser:
         epilog="Exit status: 0 valid or repaired, 1 refused, 2 usage.",
     )
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    common = argparse.ArgumentParser(add_help=False)
-    common.add_argument("file", nargs="?", default="-", help="the text; - (default) is stdin")
-    common.add_argument("--lines", action="store_true", help="each line is a text of its own")
-    common.add_argument("--json", action="store_true", help="report as JSON, one object a text")
-    options = common.add_argument_group("options of the repair")
+    repairing = argparse.ArgumentParser(add_help=False)
+    options = repairing.add_argument_group("options of the repair")
     options.add_argument("--profile", choices=sorted(PROFILES))
     for name, choices in CHOICES.items():
         options.add_argument(f"--{name.replace('_', '-')}", choices=choices)
     options.add_argument("--max-depth", type=int, metavar="N")
     options.add_argument("--finish-reason", metavar="WORD", help="what the model's API said")
+    common = argparse.ArgumentParser(add_help=False, parents=[repairing])
+    common.add_argument("file", nargs="?", default="-", help="the text; - (default) is stdin")
+    common.add_argument("--lines", action="store_true", help="each line is a text of its own")
+    common.add_argument("--json", action="store_true", help="report as JSON, one object a text")
+    calling = argparse.ArgumentParser(add_help=False)
+    calling.add_argument("--format", required=True, help="see the command formats; calls: or auto")
+    calling.add_argument("--tools", metavar="FILE", help="the tools that were offered, as JSON")
+    calling.add_argument("--thinking", action="store_true", help="the text begins in a thought")
     report = argparse.ArgumentParser(add_help=False)
     report.add_argument("--report", action="store_true", help="write an account of each edit")
     for name, text in (
@@ -49,9 +57,9 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument("--schema", required=True, metavar="FILE", help="the schema, as JSON")
     command.add_argument("--validate", action="store_true", help="validate (needs jsonschema)")
     text = "print the content and the tool calls of a message as JSON"
-    command = commands.add_parser("calls", parents=[common], help=text, description=text)
-    command.add_argument("--format", required=True, help="see the command formats; or auto")
-    command.add_argument("--tools", metavar="FILE", help="the tools that were offered, as JSON")
+    commands.add_parser("calls", parents=[common, calling], help=text, description=text)
+    text = "read standard input as it comes; print the events of a message as JSON Lines"
+    commands.add_parser("stream", parents=[repairing, calling], help=text, description=text)
     text = "list the formats of tool calls"
     commands.add_parser("formats", help=text, description=text)
     text = "print the parse: tree, open rules, closers, repairs"
@@ -134,16 +142,40 @@ def _show(arguments: argparse.Namespace, result: Result, label: str) -> None:
         sys.stderr.write(label + report(result, color=_has_color(sys.stderr)))
 
 
+def _tools(arguments: argparse.Namespace) -> Any:
+    """Return the tools that were offered, None for none given."""
+    if arguments.tools is None:
+        return None
+    with open(arguments.tools, "rb") as file:  # noqa: PTH123 - a path from the command line
+        return _json_of(file)
+
+
 def _calls(arguments: argparse.Namespace, text: bytes, options: dict[str, Any]) -> int:
     """Write the calls of one message; 1 if some were rejected."""
-    tools = None
-    if arguments.tools is not None:
-        with open(arguments.tools, "rb") as file:  # noqa: PTH123 - a path from the command line
-            tools = _json_of(file)
     message = text.decode("utf-8", "replace")
-    data = call_data(parse_calls(message, format=arguments.format, tools=tools, **options))
+    how = {"format": arguments.format, "thinking": arguments.thinking, **options}
+    data = message_data(parse_calls(message, tools=_tools(arguments), **how))
     sys.stdout.write(json.dumps(data, ensure_ascii=False) + "\n")
     return REFUSED if data["rejected"] else 0
+
+
+def _stream(arguments: argparse.Namespace, source: IO[bytes]) -> int:
+    """Write the events of a message as it comes; 1 if calls were rejected."""
+    options = _options(arguments)
+    finish_reason = options.pop("finish_reason", None)
+    stream = CallStream(arguments.format, _tools(arguments), thinking=arguments.thinking, **options)
+    decoder = codecs.getincrementaldecoder("utf-8")("replace")
+    while piece := os.read(source.fileno(), READ_BYTES):
+        _write_events(stream.feed(decoder.decode(piece)))
+    _write_events(stream.feed(decoder.decode(b"", final=True)))
+    _write_events(stream.finish(finish_reason))
+    return REFUSED if stream.result.rejected else 0
+
+
+def _write_events(events: list[Event]) -> None:
+    for event in events:
+        sys.stdout.write(json.dumps(event_data(event), ensure_ascii=False) + "\n")
+    sys.stdout.flush()
 
 
 def _list_formats() -> int:
@@ -182,6 +214,8 @@ def main(argv: list[str] | None = None) -> int:
     if arguments.command == "formats":
         return _list_formats()
     try:
+        if arguments.command == "stream":
+            return _stream(arguments, sys.stdin.buffer)
         if arguments.file == "-":
             return _run(arguments, sys.stdin.buffer)
         with open(arguments.file, "rb") as source:  # noqa: PTH123 - a path from the command line

@@ -10,7 +10,7 @@ from jsonrepair_lark.reader import Text, before_duplicate, json_program, read, r
 from jsonrepair_lark.result import Result
 from jsonrepair_lark.session import Session
 from jsonrepair_lark.typed import typed
-from jsonrepair_lark.values import MISSING, KeyCheck, partial_value
+from jsonrepair_lark.values import MISSING, KeyCheck, Preview, partial_value, preview_of
 
 LOGGED_MAX_CHARACTERS: Final = 80
 
@@ -229,6 +229,14 @@ class RepairStream:
         self._stop_at_duplicate()
         value = partial_value(self._session)
         return None if value is MISSING else value
+
+    @property
+    def preview(self) -> Preview:
+        """What has come so far with the string that is not finished, for display only."""
+        if self._result is not None:
+            return Preview(self._result.partial, None)
+        self._stop_at_duplicate()
+        return preview_of(self._session)
 
     def finish(self) -> Result:
         """End the text and return the result; the same one when called again."""

@@ -200,30 +200,31 @@ def call_program(name: str) -> Program:
     return Program(grammar, actions, SPANNED)
 
 
-def call_data(parsed: ParsedCalls) -> dict[str, Any]:
+def message_data(parsed: ParsedCalls) -> dict[str, Any]:
     """Return what a message holds as data for JSON."""
     return {
         "content": parsed.content,
         "reasoning": parsed.reasoning,
-        "calls": [
-            {
-                "index": call.index,
-                "id": call.id,
-                "name": call.name,
-                "arguments": call.value,
-                "span": list(call.span),
-            }
-            for call in parsed.calls
-        ],
-        "rejected": [
-            {
-                "span": list(call.span),
-                "reason": call.reason,
-                "offset": call.offset,
-                "name": call.name,
-                "partial": call.partial,
-            }
-            for call in parsed.rejected
-        ],
+        "calls": list(map(call_data, parsed.calls)),
+        "rejected": list(map(call_data, parsed.rejected)),
         "format": parsed.format,
+    }
+
+
+def call_data(call: ToolCall | RejectedCall) -> dict[str, Any]:
+    """Return a call as data for JSON."""
+    if isinstance(call, ToolCall):
+        return {
+            "index": call.index,
+            "id": call.id,
+            "name": call.name,
+            "arguments": call.value,
+            "span": list(call.span),
+        }
+    return {
+        "span": list(call.span),
+        "reason": call.reason,
+        "offset": call.offset,
+        "name": call.name,
+        "partial": call.partial,
     }

@@ -215,7 +215,7 @@ class Forks:
         grammar: the grammar.
         recoverable: the local names of the rules whose failure a parse survives.
         states: the states of the parse before the quote; not changed.
-        rival: the terminal that the quote is if it does not close its string.
+        rival: the terminal that the quote is if it does not close its string; empty if it has to.
         pos: where the quote ends, in the whole text.
         closed: the states of the parse if the quote closes its string, to race as well.
 
@@ -231,6 +231,7 @@ class Forks:
         states: list[int],
         rival: str,
         pos: int,
+        *,
         closed: list[int] | None = None,
     ) -> None:
         self._grammar = grammar
@@ -253,7 +254,7 @@ class Forks:
             fork = _Fork(closed, pos, ())
             fork.is_closed = True
             self._push(fork)
-        after = completion.step(grammar, states, rival, may_delete=False)
+        after = completion.step(grammar, states, rival, may_delete=False) if rival else None
         if after is not None:
             first = _Fork(after, pos, ())
             first.is_inner = True

@@ -475,7 +475,7 @@ class Grammar:
 
     @cached_property
     def _sentinel(self) -> re.Pattern[str]:
-        """What no string that lacks an escape is taken to hold: brackets longer than a character."""
+        """What no string that lacks an escape is taken to hold: the longer brackets."""
         texts = {self.fixed_texts[name] for name in self.openers | self.closers}
         found = sorted(text for text in texts if len(text) > 1) if self.rivals else []
         return re.compile("|".join(map(re.escape, found)) or "(?!)")

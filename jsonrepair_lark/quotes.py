@@ -31,6 +31,9 @@ class Decision(NamedTuple):
     is_lost: bool = False
 
 
+LOST_MAX: Final = 16
+"""After so many races on end that found no one reading, what lacks an escape is refused at once."""
+
 _CLOSES: Final = frozenset({Verdict.YES, Verdict.BESIDE})
 
 
@@ -59,6 +62,7 @@ class Quotes:
         # Where strings end, as forks found out, up to the offset where that is decided.
         self._closings: tuple[int, ...] = ()
         self._decided = 0
+        self._n_lost = 0
 
     def decide(
         self,
@@ -114,22 +118,29 @@ class Quotes:
     ) -> Decision:
         """Let forks find out whether the string goes on behind a quote that ends at `end`."""
         rival = self._rivals[terminal]
-        if self._is_beside:
+        is_later = verdict is Verdict.LATER
+        if self._n_lost >= LOST_MAX or (self._is_beside and not is_later):
             return Decision(terminal, end, is_lost=True)
         closed = None
-        if verdict is Verdict.LATER:
+        if is_later:
             closed = completion.step(self._grammar, states, terminal, may_delete=True)
         forks = self._forks or Forks(
-            self._grammar, self._recoverable, states, rival, piece.base + end, closed
+            self._grammar,
+            self._recoverable,
+            states,
+            "" if self._is_beside else rival,
+            piece.base + end,
+            closed=closed,
         )
         found = forks.run(piece.text, piece.base, final=piece.final)
         if found is None:
             self._forks = forks
             return Decision("", end)
         self._forks = None
+        self._n_lost = 0 if found or forks.closes else self._n_lost + 1
         if found:
             self._closings = found
             self._decided = found[-1] + 1
             return Decision(rival, end)
-        is_lost = verdict is Verdict.NO or forks.n_through > 0
+        is_lost = verdict is Verdict.NO or forks.n_through > 0 or self._is_beside
         return Decision(terminal, end, is_lost=is_lost and not forks.closes)

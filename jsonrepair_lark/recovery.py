@@ -21,6 +21,8 @@ from jsonrepair_lark.stack import Program
 
 BALANCE_BUDGET_PER_CHARACTER: Final = 4
 """How often, on average, a character may be looked at to balance brackets."""
+_HELD: Final = -1
+"""Stands for the end of a part that is yet to come."""
 
 
 @dataclass(slots=True, eq=False)
@@ -232,43 +234,64 @@ class RecoveringSession(Session):
 
     def _find_end(self, bad: _Bad, *, final: bool) -> bool:
         """Look for the end of a bad part and reduce its rule there; False if it is yet to come."""
-        after = self.grammar.gotos[bad.state][bad.origin]
-        pattern, closers, longest = _ends(self.grammar, bad.origin)
-        buffer = self._buffer
-        pos = self._pos
-        if bad.is_bare and closers and max(map(len, closers)) == 1:
-            if not final and len(buffer) - pos < longest:
-                self._hold(pos)
-                return False
-            bad.is_bare = False
-            if self._goes_on(after, pos) and self.grammar.skip(buffer, pos) < len(buffer):
-                self._reduce_bad(bad, pos)
-                return True
-        if bad.depth and closers and max(map(len, closers)) == 1:
+        _, closers, reach = _ends(self.grammar, bad.origin)
+        end: int | None = None
+        if closers and max(map(len, closers)) == 1:
             # The closer is a bracket that the part may hold many of: count them.
-            if not final:
-                self._balance_budget = BALANCE_BUDGET_PER_CHARACTER * len(buffer)
-            end = self._balanced_end(bad, longest, final=final)
-            if end > 0 and (final or len(buffer) - end >= longest) and self._goes_on(after, end):
-                self._reduce_bad(bad, end)
-                return True
-            if not final:
-                self._hold(pos)
-                return False
+            end = self._bare_end(bad, reach, final=final)
+            if end is None and bad.depth:
+                end = self._bracketed_end(bad, reach, final=final)
+        if end is None:
+            end = self._marked_end(bad, final=final)
+        if end == _HELD:
+            return False
+        self._reduce_bad(bad, end)
+        return True
+
+    def _bare_end(self, bad: _Bad, reach: int, *, final: bool) -> int | None:
+        """Return the end of a part that failed before it had a bracket: where it failed."""
+        pos = self._pos
+        if not bad.is_bare:
+            return None
+        if not final and len(self._buffer) - pos < reach:
+            self._hold(pos)
+            return _HELD
+        bad.is_bare = False
+        is_last = self.grammar.skip(self._buffer, pos) == len(self._buffer)
+        return pos if not is_last and self._goes_on(self._after(bad), pos) else None
+
+    def _bracketed_end(self, bad: _Bad, reach: int, *, final: bool) -> int | None:
+        """Return the end of a part where its brackets are closed."""
+        if not final:
+            self._balance_budget = BALANCE_BUDGET_PER_CHARACTER * len(self._buffer)
+        end = self._balanced_end(bad, reach, final=final)
+        is_there = final or len(self._buffer) - end >= reach
+        if end > 0 and is_there and self._goes_on(self._after(bad), end):
+            return end
+        if final:
+            return None
+        self._hold(self._pos)
+        return _HELD
+
+    def _marked_end(self, bad: _Bad, *, final: bool) -> int:
+        """Return the end of a part where its closer or the next part's sentinel stands."""
+        pattern, closers, reach = _ends(self.grammar, bad.origin)
+        buffer, pos = self._buffer, self._pos
         for found in pattern.finditer(buffer, pos) if pattern else ():
             end = found.end() if found[0] in closers else found.start()
-            if not final and len(buffer) - end < longest:
+            if not final and len(buffer) - end < reach:
                 # What follows decides, and is not all there.
                 self._hold(found.start())
-                return False
-            if self._goes_on(after, end):
-                self._reduce_bad(bad, end)
-                return True
+                return _HELD
+            if self._goes_on(self._after(bad), end):
+                return end
         if final:
-            self._reduce_bad(bad, len(buffer))
-            return True
-        self._hold(max(pos, len(buffer) - longest))
-        return False
+            return len(buffer)
+        self._hold(max(pos, len(buffer) - reach))
+        return _HELD
+
+    def _after(self, bad: _Bad) -> int:
+        return self.grammar.gotos[bad.state][bad.origin]
 
     def _goes_on(self, state: int, pos: int) -> bool:
         """Tell whether the grammar allows what stands at `pos` in the state after a part."""

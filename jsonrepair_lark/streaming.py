@@ -8,7 +8,7 @@ gives.
 
 import json
 from collections.abc import AsyncIterable, AsyncIterator
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any, Literal
 
 from jsonrepair_lark.assembler import call_id
@@ -22,6 +22,7 @@ from jsonrepair_lark.calls import (
     Part,
     RejectedCall,
     ToolCall,
+    call_data,
     call_program,
 )
 from jsonrepair_lark.coercion import is_any_text
@@ -119,7 +120,12 @@ Event = ContentDelta | ReasoningDelta | CallStarted | ArgumentsDelta | CallFinis
 
 def event_data(event: Event) -> dict[str, Any]:
     """Return an event as data for JSON; `type` is the name of its class."""
-    return {"type": type(event).__name__, **asdict(event)}
+    data: dict[str, Any] = {"type": type(event).__name__}
+    for field in fields(event):
+        value = getattr(event, field.name)
+        is_call = isinstance(value, ToolCall | RejectedCall)
+        data[field.name] = call_data(value) if is_call else value
+    return data
 
 
 class _OpenCall:

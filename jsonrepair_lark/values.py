@@ -8,9 +8,10 @@ is missing.
 """
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any, Final
 
-from jsonrepair_lark.completion import open_rules, open_values
+from jsonrepair_lark.completion import OpenRule, open_rules, open_values
 from jsonrepair_lark.grammar import Grammar
 from jsonrepair_lark.lexemes import (
     decode_number,
@@ -182,14 +183,55 @@ def partial_value(session: Session) -> Any:
     return partial_of(open_values(session, open_rules(session)))
 
 
-def partial_of(values: list[tuple[str, list[Any]]]) -> Any:
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """What a stream could show while it is written; for display only, as not all of it is sure.
+
+    Attributes:
+        value: the value so far, with the string that is not finished as it stands; None where
+            there is nothing yet.
+        unfinished: the path of that string, such as `$.text`; None if no string is open, and then
+            the value is sound.
+    """
+
+    value: Any
+    unfinished: str | None
+
+
+def preview_of(session: Session) -> Preview:
+    """Return what a session has read, with the string that is open; the session is not changed."""
+    chain = open_rules(session)
+    text = _open_string(session, chain)
+    if text is None:
+        value = partial_value(session)
+        return Preview(None if value is MISSING else value, None)
+    value = partial_of(open_values(session, chain), text)
+    return Preview(value, path_of(session, into_empty=True))
+
+
+def _open_string(session: Session, chain: list[OpenRule]) -> str | None:
+    """Return the text so far of an open string that is no key, else None."""
+    place = next((n for n, rule in enumerate(chain) if rule.rule == "string"), None)
+    # Right inside of an object it is a key.
+    if place is None or (place and chain[place - 1].rule in ("object", "_pairs")):
+        return None
+    tokens = flattened(session.values[chain[place].position :])
+    texts = [token.text for token in tokens if isinstance(token, Token) and is_text(token.terminal)]
+    return decode_string("".join(texts))
+
+
+def partial_of(values: list[tuple[str, list[Any]]], text: str | None = None) -> Any:
     """Return the largest sound value of open rules, innermost first, or `MISSING`.
 
     Args:
         values: the rules' names and the values that each has so far, as `open_values` gives them.
+        text: what to take for the value of an open string; None for nothing.
     """
     inner = MISSING
     for rule, children in values:
+        if rule == "string" and text is not None:
+            inner = text
+            continue
         inner = _partial(rule, children if inner is MISSING else [*children, inner])
     return inner
 

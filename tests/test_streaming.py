@@ -23,6 +23,7 @@ from jsonrepair_lark import (
     formats,
     parse_calls,
 )
+from jsonrepair_lark.streaming import event_data
 
 from .support import calls, hostile, laws
 from .support.corpus import Case
@@ -242,3 +243,95 @@ def test_text_is_handed_on_as_it_comes(key: str) -> None:
     content_lag, argument_lag = lags(template, key)
     assert content_lag <= 2
     assert argument_lag <= 8
+
+
+# -- around it -------------------------------------------------------------------------------------
+
+
+def test_an_asynchronous_iterator_gives_the_same_events() -> None:
+    text = 'Hi <tool_call>{"name": "f", "arguments": {"a": [1, 2]}}</tool_call> bye'
+
+    async def deltas() -> AsyncIterator[str]:
+        for char in text:
+            yield char
+
+    async def collected() -> list[Event]:
+        return [event async for event in astream(deltas(), "hermes", {"f": {}})]
+
+    expected, _ = events_of(text, {"format": "hermes", "tools": {"f": {}}})
+    assert merged(asyncio.run(collected())) == expected
+
+
+def test_the_events_of_a_message() -> None:
+    text = '<think>hm</think>Hi <tool_call>{"name": "f", "arguments": {"a": 1}}</tool_call>'
+    events, stream = events_of([text], {"format": "hermes"})
+    (call,) = stream.result.calls
+    assert events == [
+        ReasoningDelta("hm"),
+        ContentDelta("Hi "),
+        CallStarted(0, events[2].id, "f"),  # type: ignore[union-attr]  # compared just before
+        ArgumentsDelta(0, '{"a": 1}'),
+        CallFinished(0, call),
+    ]
+
+
+def test_arguments_come_as_soon_as_they_are_sure() -> None:
+    stream = CallStream("lfm2")
+    stream.feed("<|tool_call_start|>[run(command='sed -n ")
+    # A quote that may close or not is held back, and what comes after it.
+    assert stream.feed("'360") == []
+    assert stream.feed(",450p' f.py") == []
+    events = stream.feed("')]<|tool_call_end|>") + stream.finish()
+    assert stream.result.calls[0].value == {"command": "sed -n '360,450p' f.py"}
+    assert isinstance(events[-1], CallFinished)
+    stream = CallStream("lfm2")
+    stream.feed("<|tool_call_start|>[run(")
+    # What may hold a placeholder, and a list that may be a comprehension, wait for their end.
+    assert stream.feed("a=") == [ArgumentsDelta(0, '{"a": ')]
+    assert stream.feed("f'text") == []
+    assert stream.feed("', b=") == [ArgumentsDelta(0, '"text"'), ArgumentsDelta(0, ', "b": ')]
+    assert stream.feed("[1, 2") == []
+    assert stream.feed("], ") == [ArgumentsDelta(0, "[1, 2]")]
+
+
+def test_a_typed_parameter_comes_when_it_is_complete() -> None:
+    tools = {"f": {"properties": {"n": {"type": "integer"}, "s": {"type": "string"}}}}
+    stream = CallStream("qwen3_coder", tools)
+    stream.feed("<tool_call>\n<function=f>\n<parameter=n>\n")
+    assert stream.feed("12") == []
+    assert stream.feed("\n</parameter>\n<parameter=") == [ArgumentsDelta(0, "12")]
+    assert stream.feed("s>\n") == [ArgumentsDelta(0, ', "s": ')]
+    assert stream.feed('as "it" ') == [ArgumentsDelta(0, '"as \\"it\\" ')]
+    assert stream.feed("comes\n</par") == [ArgumentsDelta(0, "comes")]
+
+
+def test_a_stream_is_used_as_it_is_meant() -> None:
+    with pytest.raises(ValueError, match="auto"):
+        CallStream("auto")
+    with pytest.raises(LookupError):
+        CallStream("no such format")
+    stream = CallStream("hermes")
+    with pytest.raises(TypeError):
+        stream.feed(b"x")  # type: ignore[arg-type]  # what is tested
+    with pytest.raises(ValueError, match="not finished"):
+        _ = stream.result
+    with pytest.raises(IndexError):
+        stream.partial(0)
+    assert stream.finish() == []
+    assert stream.result == parse_calls("", format="hermes")
+    with pytest.raises(ValueError, match="finished"):
+        stream.feed("x")
+
+
+def test_an_event_is_data_for_json() -> None:
+    text = '<tool_call>{"name": "f", "arguments": {"a": [1,]}}</tool_call><tool_call>{}</tool_call>'
+    events, _ = events_of([text], {"format": "hermes"})
+    data = [json.loads(json.dumps(event_data(event))) for event in events]
+    assert [one["type"] for one in data] == [
+        "CallStarted",
+        "ArgumentsDelta",
+        "CallFinished",
+        "CallRejected",
+    ]
+    assert data[2]["call"]["arguments"] == {"a": [1]}
+    assert data[3]["rejected"]["reason"] == "missing_name"

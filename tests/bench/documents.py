@@ -14,7 +14,7 @@ ARGUMENTS_BYTES: Final = 40
 FILE_WRITE_BYTES: Final = 9_000
 DENSE_BYTES: Final = 17_000
 LARGE_BYTES: Final = 1_000_000
-STREAM_BYTES: Final = 64 * 1024
+STREAM_SIZES: Final = (4 * 1024, 64 * 1024, 1024 * 1024)
 
 
 class Document(NamedTuple):
@@ -181,12 +181,12 @@ VALID: Final[dict[str, str]] = {
 """Which case each valid document is the whole of."""
 
 
-def stream_documents() -> dict[str, str]:
-    """Return the documents that are streamed, by name: one long string, and a dense list."""
+def stream_documents(size: int) -> dict[str, str]:
+    """Return the documents of a size that are streamed, by name: one long string, a dense list."""
     rng = Random("stream")
     return {
-        "one long string": json.dumps({"content": program(rng, STREAM_BYTES, ensure_ascii=True)}),
-        "dense list": dense(0)(rng, STREAM_BYTES).whole,
+        "one long string": json.dumps({"content": program(rng, size, ensure_ascii=True)}),
+        "dense list": dense(0)(rng, size).whole,
     }
 
 
