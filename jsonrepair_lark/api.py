@@ -9,6 +9,7 @@ from jsonrepair_lark.policies import DEFAULTS, options_from
 from jsonrepair_lark.reader import Text, before_duplicate, json_program, read, result_of
 from jsonrepair_lark.result import Result
 from jsonrepair_lark.session import Session
+from jsonrepair_lark.transcript import Transcript
 from jsonrepair_lark.typed import typed
 from jsonrepair_lark.values import MISSING, KeyCheck, Preview, partial_value, preview_of
 
@@ -198,7 +199,7 @@ class RepairStream:
             self._check = KeyCheck(json_program().grammar)
         program = self._check.program if self._check else json_program()
         self._session = Session(program, self._options.limits)
-        self._pieces: list[str] = []
+        self._transcript = Transcript()
         self._result: Result | None = None
 
     def feed(self, delta: str) -> None:
@@ -212,13 +213,13 @@ class RepairStream:
             raise TypeError(f"a delta must be a str, not {type(delta).__name__}")
         if self._result is not None:
             raise ValueError("the stream is finished")
-        self._pieces.append(delta)
+        self._transcript.add(delta)
         self._session.feed(delta)
 
     def _stop_at_duplicate(self) -> None:
         duplicate = self._check.first(self._session) if self._check else None
         if duplicate is not None:
-            self._session = before_duplicate("".join(self._pieces), self._options, *duplicate)
+            self._session = before_duplicate(str(self._transcript), self._options, *duplicate)
             self._check = None
 
     @property
@@ -243,7 +244,7 @@ class RepairStream:
         if self._result is None:
             self._session.finish()
             self._stop_at_duplicate()
-            text = "".join(self._pieces)
-            self._pieces = []
+            text = str(self._transcript)
+            self._transcript = Transcript()
             self._result = result_of(self._session, text, self._options)
         return self._result

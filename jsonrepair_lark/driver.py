@@ -135,8 +135,8 @@ class Driver(ParseStack):
         last = self.last_token
         if last is None or last.terminal != terminal or last.end != start:
             return False
-        last.pieces.append(text)
-        last.end = self.last_end = end
+        last.extend(text)
+        self.last_end = end
         if last.repair is not None:
             last.repair.end = end
         return True

@@ -1,11 +1,11 @@
 """Forks of a parse: where a quote inside a string either closes it or lacks its escape.
 
 A closing terminal has a *rival* if a repair takes the same text for a part of what it would close
-(`Grammar.rivals`). The first such text in a string closes it if the next tokens can follow, which
+(`strings`). The first such text in a string closes it if the next tokens can follow, which
 `verdict_at` tells; so what parses without a repair is never touched. Where they can't, the parse
 forks at each later one that could close, and the forks race: each parses the rest of the block,
 without values and without any closer put in. The repair is sure if exactly one comes through, up to
-the next sentinel or the end of the text.
+the sentinel that begins the next block or the end of the text.
 
 A fork whose part fails goes on behind the part's own end, as the session would: a reading with a
 rejected part is a reading too. Strings side by side, which stand for one, take no part in this: an
@@ -22,137 +22,12 @@ from typing import Final
 
 from jsonrepair_lark import completion
 from jsonrepair_lark.grammar import Grammar
-from jsonrepair_lark.scanner import is_word
+from jsonrepair_lark.lookahead import UNKNOWN, Verdict, balanced_end, next_token, verdict_at
+from jsonrepair_lark.strings import strings_of
 from jsonrepair_lark.tables import END
 
-LOOKAHEAD_TOKENS: Final = 8
-"""How many tokens have to be able to follow what closes a string, unless another string comes."""
 LIVE_MAX: Final = 16
 FORKS_MAX: Final = 256
-SKIP_MAX_CHARACTERS: Final = 4096
-"""How long the rest of a failed part may be for a fork to go on behind it."""
-
-
-class Verdict(Enum):
-    """Whether the tokens at a place can follow."""
-
-    YES = auto()
-    BESIDE = auto()
-    """Another string follows at once."""
-    OUTER = auto()
-    """What follows closes an outer rule, with closers missing before it."""
-    LATER = auto()
-    """They close the part that the string is in; what can't follow is behind that."""
-    NO = auto()
-    UNKNOWN = auto()
-    """Not all of the text is there that tells."""
-
-
-def verdict_at(
-    grammar: Grammar,
-    states: list[int],
-    text: str,
-    pos: int,
-    *,
-    part: int,
-    final: bool,
-) -> Verdict:
-    """Tell whether what stands at `text[pos:]` can follow in a parser state.
-
-    A separator is enough: what comes after it is an item of its own. What closes the part that the
-    string is in has to be followed by what can be another one.
-
-    Args:
-        grammar: the grammar.
-        states: the states of the parse; not changed.
-        text: what is there of the text.
-        pos: the place.
-        part: how many states there are before the part, -1 if nothing is known of it.
-        final: whether nothing comes after `text`.
-    """
-    inner = states[part + 1 : part + 2]
-    is_inside = True
-    after_separator = False
-    for n_tokens in range(LOOKAHEAD_TOKENS):
-        terminal, start, end = _next_token(grammar, states[-1], text, pos, final=final)
-        if terminal == _UNKNOWN:
-            return Verdict.UNKNOWN
-        if terminal == END:
-            break
-        if terminal in grammar.text_starts:
-            is_first = n_tokens == 0
-            return _beside(grammar, text, terminal, end, final) if is_first else Verdict.YES
-        is_inside = is_inside and (part < 0 or states[part + 1 : part + 2] == inner)
-        after = completion.step(grammar, states, terminal, may_delete=True)
-        if after is None and after_separator:
-            break
-        if after is None:
-            return _outer(grammar, text, start, final=final) if is_inside else Verdict.LATER
-        if after_separator and terminal not in grammar.closers:
-            break
-        is_fixed = terminal in grammar.fixed_texts and terminal not in grammar.closers
-        if is_inside and is_fixed and terminal not in grammar.separators:
-            break
-        # Behind a separator at the very end of a list what closes the list counts.
-        after_separator = is_inside and terminal in grammar.separators
-        states, pos = after, end
-    return Verdict.YES
-
-
-_UNKNOWN: Final = "?"
-_NONE: Final = ""
-
-
-def _next_token(
-    grammar: Grammar, state: int, text: str, pos: int, *, final: bool
-) -> tuple[str, int, int]:
-    """Return the next token in a state: terminal, start and end.
-
-    The terminal is `$END` at the end of the text and where free text follows, which nothing has to
-    be known of; it is `_UNKNOWN` where more text could change it, `_NONE` where there is none.
-    """
-    plan = grammar.plan(state)
-    start = grammar.skip(text, pos)
-    if plan.text_terminal is not None or (final and start == len(text)):
-        return END, start, start
-    found = plan.match(text, pos) if plan.match is not None else None
-    if found is not None:
-        group = found.lastgroup or ""
-        start, end = found.span(group)
-        is_sure = final or not plan.may_grow(text, start)
-        return plan.groups[group] if is_sure else _UNKNOWN, start, end
-    if start == len(text) or plan.may_begin(text, start):
-        # The end of the whole text may cut a token.
-        return END if final else _UNKNOWN, start, start
-    return _NONE, start, start
-
-
-def _beside(grammar: Grammar, text: str, terminal: str, end: int, final: bool) -> Verdict:  # noqa: FBT001
-    """Return the verdict on a string that follows another: one quote too many begins no string."""
-    if terminal in grammar.text_ends:
-        start = text.rfind(text[end - 1], 0, end - 1)
-        return Verdict.NO if grammar.has_sentinel(text, start, end) else Verdict.BESIDE
-    if terminal in grammar.text_prefixes or terminal not in grammar.fixed_texts:
-        return Verdict.BESIDE
-    closing = text.find(grammar.fixed_texts[terminal], end)
-    if grammar.has_sentinel(text, end, closing if closing >= 0 else len(text)):
-        return Verdict.NO
-    if closing >= 0:
-        return Verdict.BESIDE
-    return Verdict.NO if final else Verdict.UNKNOWN
-
-
-def _outer(grammar: Grammar, text: str, start: int, *, final: bool) -> Verdict:
-    """Return the verdict on text that the parser does not expect."""
-    if grammar.closers_at(text, start):
-        return Verdict.OUTER
-    rest = text[start:]
-    if not final and any(
-        len(closer) >= len(rest) + (not is_word(closer)) and closer.startswith(rest)
-        for closer in grammar.closer_texts
-    ):
-        return Verdict.UNKNOWN
-    return Verdict.NO
 
 
 class _Fork:
@@ -235,6 +110,7 @@ class Forks:
         closed: list[int] | None = None,
     ) -> None:
         self._grammar = grammar
+        self._strings = strings_of(grammar)
         self._recoverable = recoverable
         self._opener = completion.block_opener(grammar, states)
         self._start = pos
@@ -326,15 +202,15 @@ class Forks:
         """Take one token."""
         grammar, pos = self._grammar, fork.pos - self._base
         state = fork.states[-1]
-        terminal, start, end = _next_token(grammar, state, self._text, pos, final=self._final)
-        if terminal == _UNKNOWN:
+        terminal, start, end = next_token(grammar, state, self._text, pos, final=self._final)
+        if terminal == UNKNOWN:
             return _Step.UNKNOWN
         if terminal == END:
             is_through = grammar.plan(state).text_terminal or completion.step(
                 grammar, fork.states, END, may_delete=False
             )
             return _Step.THROUGH if is_through else _Step.DEAD
-        if terminal in grammar.text_ends:
+        if terminal in self._strings.ends:
             return self._take_end(fork, terminal, start, end)
         return self._take(fork, terminal, end) or self._skip_part(fork, start)
 
@@ -344,8 +220,8 @@ class Forks:
         after = completion.step(grammar, fork.states, terminal, may_delete=False)
         if after is None:
             return None
-        if terminal in grammar.text_starts and fork.last not in grammar.text_prefixes:
-            fork.is_beside = fork.last in grammar.text_ends
+        if terminal in self._strings.starts and fork.last not in self._strings.prefixes:
+            fork.is_beside = fork.last in self._strings.ends
         fork.states = after
         fork.last = terminal
         fork.pos = self._base + end
@@ -369,14 +245,14 @@ class Forks:
         if verdict is Verdict.UNKNOWN:
             return _Step.UNKNOWN
         closes = verdict is Verdict.YES or (verdict is Verdict.BESIDE and not fork.is_inner)
-        if terminal in grammar.text_starts:
+        if terminal in self._strings.starts:
             if closes:
                 fork.closings += (self._base + end - 1,)
             else:
-                terminal = grammar.opener_at(fork.states[-1], self._text, start)
+                terminal = self._strings.opener_at(fork.states[-1], self._text, start)
                 end = start + len(grammar.fixed_texts[terminal])
             return self._take(fork, terminal, end) or _Step.DEAD
-        rival = grammar.rivals[terminal]
+        rival = self._strings.rivals[terminal]
         can_go_on = not fork.is_beside and rival in grammar.actions[fork.states[-1]]
         if closes and can_go_on and fork.is_inner:
             self._n_forks += 1
@@ -428,29 +304,5 @@ class Forks:
         inside, _ = completion.text_end(grammar, fork.states, text, pos, final=self._final)
         if inside is None:
             return None
-        closers = [grammar.closer_of[opener] for opener in part.openers]
-        return _balanced_end(grammar, text, inside, closers, final=self._final)
-
-
-def _balanced_end(
-    grammar: Grammar, text: str, pos: int, closers: list[str], *, final: bool
-) -> int | None:
-    """Return where the last of `closers` stands at its level, brackets and strings skipped.
-
-    Returns:
-        The offset behind it; -1 if there is none near, None if it may be yet to come.
-    """
-    limit = pos + SKIP_MAX_CHARACTERS
-    while closers and pos < min(len(text), limit):
-        bracket = grammar.bracket_from(text, pos, final=final)
-        if bracket is None or (not final and len(text) - pos <= grammar.longest_closer):
-            return None
-        terminal, pos = bracket
-        if terminal in grammar.openers:
-            closers.append(grammar.closer_of[terminal])
-        elif terminal and closers.pop() != grammar.fixed_texts.get(terminal):
-            # Another bracket, or a quote that nothing closes: the part does not end here.
-            return -1
-        if not closers:
-            return pos
-    return -1 if final or pos >= limit else None
+        closers = [self._strings.closer_of[opener] for opener in part.openers]
+        return balanced_end(grammar, text, inside, closers, final=self._final)

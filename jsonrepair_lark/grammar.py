@@ -33,8 +33,6 @@ from jsonrepair_lark.tables import RuleRow, Tables, TerminalRow
 REPAIR_PREFIX: Final = "repair_"
 EXACT_PREFIX: Final = "exact_"
 TEXT_SUFFIX: Final = "TEXT"
-SENTINEL_REACH: Final = 4096
-"""How far a sentinel is looked for behind a quote that nothing closes yet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -343,79 +341,6 @@ class Grammar:
         )
 
     @cached_property
-    def rivals(self) -> dict[str, str]:
-        """For a closing terminal, that of a repair which takes the same text for a part of it.
-
-        A quote inside a string is such a text: it closes the string, or its escape was forgotten.
-        """
-        repairs = {
-            self.fixed_texts[rule.expansion[0]]: rule.expansion[0]
-            for rule, hook in zip(self.rules, self.hooks, strict=True)
-            if hook is not None and hook.replacement is None and len(rule.expansion) == 1
-            if rule.expansion[0] in self.fixed_texts
-        }
-        closing = {rule.expansion[-1] for rule in self.rules if len(rule.expansion) > 1}
-        return {
-            terminal: repairs[text]
-            for terminal, text in self.fixed_texts.items()
-            if terminal in closing and repairs.get(text, terminal) != terminal
-        }
-
-    def repair_of(self, terminal: str) -> str | None:
-        """Return the kind of the repair that a terminal makes by itself."""
-        hooks = zip(self.rules, self.hooks, strict=True)
-        return next((h.kind for rule, h in hooks if h and rule.expansion == (terminal,)), None)
-
-    @cached_property
-    def text_starts(self) -> frozenset[str]:
-        """The terminals that a text begins with whose closing terminal has a rival."""
-        owners = {
-            rule.origin
-            for rule in self.rules
-            if rule.expansion[-1:] and rule.expansion[-1] in self.rivals
-        }
-        while hidden := {owner for owner in owners if local_name(owner).startswith("_")}:
-            users = {
-                rule.origin
-                for rule in self.rules
-                if rule.expansion and rule.expansion[-1] in hidden
-            }
-            owners = (owners - hidden) | users
-        return frozenset(terminal for owner in owners for terminal in self.first(owner))
-
-    @cached_property
-    def text_ends(self) -> frozenset[str]:
-        """The terminals that such a text ends with."""
-        return frozenset(self.rivals) | (self.pieced & self.text_starts)
-
-    @cached_property
-    def text_prefixes(self) -> frozenset[str]:
-        """The terminals that stand before the opener of such a text."""
-        return self.text_starts - self.text_ends - self.text_openers
-
-    @cached_property
-    def doubtful(self) -> frozenset[str]:
-        """The terminals that begin or end such a text."""
-        return self.text_starts | self.text_ends
-
-    @cached_property
-    def closer_of(self) -> dict[str, str]:
-        """The text of the closer by opener."""
-        pairs = filter(None, map(self.bracket, self.rules))
-        return {opener: self.fixed_texts[closer] for opener, closer in pairs}
-
-    def opener_at(self, state: int, text: str, pos: int) -> str:
-        """Return the longest opener of open-ended text at `text[pos:]` that a state accepts."""
-        return max(
-            (
-                opener
-                for opener in self.text_openers & self.actions[state].keys()
-                if text.startswith(self.fixed_texts.get(opener, "\0"), pos)
-            ),
-            key=lambda opener: (len(self.fixed_texts[opener]), opener),
-        )
-
-    @cached_property
     def longest_closer(self) -> int:
         """The length of the longest closer."""
         return max(map(len, self.closer_texts), default=0)
@@ -459,50 +384,6 @@ class Grammar:
             if not is_text(row.name)
         ]
         return re.compile("|".join(parts))
-
-    @cached_property
-    def bracketing(self) -> tuple[TerminalRow, ...]:
-        """What tells brackets from what only looks like them: complete texts, then fixed texts."""
-        whole = [row for row in self.patterned if row.name in self.pieced]
-        fixed = self.openers | self.closers | self.text_openers
-        rows = [row for row in self.patterned if row.fixed is not None and row.name in fixed]
-        return (*whole, *sorted(rows, key=lambda row: -len(row.fixed or "")))
-
-    @cached_property
-    def _bracket_at(self) -> re.Pattern[str]:
-        parts = [f"(?P<t{n}>{pattern_of(row)})" for n, row in enumerate(self.bracketing)]
-        return re.compile("|".join(parts) or "(?!)")
-
-    @cached_property
-    def _sentinel(self) -> re.Pattern[str]:
-        """What no string that lacks an escape is taken to hold: the longer brackets."""
-        texts = {self.fixed_texts[name] for name in self.openers | self.closers}
-        found = sorted(text for text in texts if len(text) > 1) if self.rivals else []
-        return re.compile("|".join(map(re.escape, found)) or "(?!)")
-
-    def has_sentinel(self, text: str, start: int, end: int) -> bool:
-        """Tell whether a sentinel of the block stands in `text[start:end]`."""
-        return self._sentinel.search(text, start, end) is not None
-
-    def bracket_from(self, text: str, pos: int, *, final: bool) -> tuple[str, int] | None:
-        """Return the bracket or lone quote at `text[pos:]` and where to look on.
-
-        Complete strings are skipped, and what is neither has an empty name; None where a string
-        may be, whose end is yet to come.
-        """
-        found = self._bracket_at.match(text, pos)
-        if found is None:
-            return "", pos + 1
-        terminal = self.bracketing[int((found.lastgroup or "t0")[1:])].name
-        end = found.end()
-        if terminal in self.pieced:
-            # One quote too many makes a string of what stands between two blocks.
-            return (terminal, pos + 1) if self.has_sentinel(text, pos, end) else ("", end)
-        if terminal not in self.text_openers:
-            return terminal, end
-        if final or self.has_sentinel(text, end, end + SENTINEL_REACH):
-            return terminal, end
-        return None
 
     def _hook(self, rule: RuleRow) -> RepairHook | None:
         alias = local_name(rule.alias or "")

@@ -1,15 +1,17 @@
 """Decides what a quote inside a string is: its end, or a character whose escape was forgotten.
 
 The session asks here for each token that begins or ends a string whose closing terminal has a rival
-(`Grammar.rivals`). The first quote closes if what stands behind it can follow; else forks find the
+(`strings`). The first quote closes if what stands behind it can follow; else forks find the
 one place where the string can end, and their answer is kept for the quotes up to there.
 """
 
 from typing import Final, NamedTuple
 
 from jsonrepair_lark import completion
-from jsonrepair_lark.forks import Forks, Verdict, verdict_at
+from jsonrepair_lark.forks import Forks
 from jsonrepair_lark.grammar import Grammar
+from jsonrepair_lark.lookahead import Verdict, verdict_at
+from jsonrepair_lark.strings import strings_of
 
 
 class Piece(NamedTuple):
@@ -50,10 +52,11 @@ class Quotes:
         self, grammar: Grammar, allowed: frozenset[str], recoverable: frozenset[str]
     ) -> None:
         self._grammar = grammar
+        self._strings = strings_of(grammar)
         self._rivals = {
             terminal: rival
-            for terminal, rival in grammar.rivals.items()
-            if grammar.repair_of(rival) in allowed
+            for terminal, rival in self._strings.rivals.items()
+            if self._strings.repair_of(rival) in allowed
         }
         self._recoverable = recoverable
         # Whether the string that is open stands right behind another one.
@@ -83,16 +86,16 @@ class Quotes:
         """
         grammar = self._grammar
         start, end = span
-        if terminal in grammar.text_starts and before not in grammar.text_prefixes:
-            self._is_beside = before in grammar.text_ends
-        if terminal not in grammar.text_ends:
+        if terminal in self._strings.starts and before not in self._strings.prefixes:
+            self._is_beside = before in self._strings.ends
+        if terminal not in self._strings.ends:
             return Decision(terminal, end)
         verdict = self._verdict(states, terminal, span, piece)
         if verdict is Verdict.UNKNOWN:
             return Decision("", end)
         rival = self._rivals.get(terminal, "")
-        if terminal in grammar.text_starts and verdict not in _CLOSES:
-            opener = grammar.opener_at(states[-1], piece.text, start)
+        if terminal in self._strings.starts and verdict not in _CLOSES:
+            opener = self._strings.opener_at(states[-1], piece.text, start)
             return Decision(opener, start + len(grammar.fixed_texts[opener]))
         if verdict in _CLOSES or rival not in grammar.actions[states[-1]]:
             return Decision(terminal, end)

@@ -18,6 +18,7 @@ from jsonrepair_lark.limits import Limits, Stop
 from jsonrepair_lark.scanner import local_name
 from jsonrepair_lark.session import Session
 from jsonrepair_lark.stack import Program
+from jsonrepair_lark.strings import strings_of
 
 BALANCE_BUDGET_PER_CHARACTER: Final = 4
 """How often, on average, a character may be looked at to balance brackets."""
@@ -135,8 +136,9 @@ class RecoveringSession(Session):
             symbol in self.grammar.openers for r in chain[:at] for symbol in r.stacked
         )
         self.stop = None
-        # The last token may be the beginning of a sentinel that the part did not expect.
-        last = self.last_token
+        # The last token may be the beginning of a sentinel that the part did not expect; text is
+        # text, since a stream has handed it on.
+        last = None if self._text is not None else self.last_token
         is_last = last is not None and rule.start < last.start < stop.offset == last.end
         if last is not None and is_last and self._openers_at(last.start - self._base):
             self._pos = max(0, last.start - self._base)
@@ -198,12 +200,12 @@ class RecoveringSession(Session):
             reach: how near to the end of what is there of the text a token is not sure.
             final: whether nothing comes after that.
         """
-        grammar = self.grammar
+        grammar, strings = self.grammar, strings_of(self.grammar)
         pos = max(self._pos, bad.balanced_to - self._base)
         limit = len(self._buffer) - (0 if final else reach)
         while pos < limit and self._balance_budget > 0:
             self._balance_budget -= 1
-            bracket = grammar.bracket_from(self._buffer, pos, final=final)
+            bracket = strings.bracket_from(self._buffer, pos, final=final)
             if bracket is None:
                 # A string whose end is yet to come may hold brackets.
                 break

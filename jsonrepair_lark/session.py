@@ -27,6 +27,7 @@ from jsonrepair_lark.limits import Limits, Stop
 from jsonrepair_lark.quotes import Piece, Quotes
 from jsonrepair_lark.scanner import StatePlan, is_word
 from jsonrepair_lark.stack import Edit, Inline, Program, Token
+from jsonrepair_lark.strings import strings_of
 from jsonrepair_lark.tables import END
 
 NATIVE_MIN_CHARACTERS: Final = 32
@@ -95,7 +96,7 @@ class Session(Driver):
         self._failed_at: tuple[int, ...] = (failed_at,)
         # What the sentinels of parts begin with, where a session survives parts; see `recovery`.
         self._part_heads: frozenset[str] = frozenset()
-        self._doubtful = program.grammar.doubtful
+        self._doubtful = strings_of(program.grammar).doubtful
         if self._doubtful:
             self._quotes = Quotes(program.grammar, limits.allowed, recoverable)
 

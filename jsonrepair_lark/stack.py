@@ -9,6 +9,7 @@ from jsonrepair_lark.grammar import Grammar
 from jsonrepair_lark.lexemes import REPLACEMENTS, SINGLE
 from jsonrepair_lark.scanner import local_name
 from jsonrepair_lark.tables import RuleRow
+from jsonrepair_lark.transcript import JOINED_PIECES
 
 Action = Callable[[list[Any]], Any]
 """Makes a rule's semantic value of its children's."""
@@ -17,7 +18,7 @@ Action = Callable[[list[Any]], Any]
 class Token:
     """One token: terminal, offsets in the input, its text as pieces, and the repair it needs."""
 
-    __slots__ = ("end", "pieces", "repair", "start", "terminal")
+    __slots__ = ("_n_joined", "end", "pieces", "repair", "start", "terminal")
 
     def __init__(self, terminal: str, start: int, end: int, text: str) -> None:
         self.terminal = terminal
@@ -25,12 +26,22 @@ class Token:
         self.end = end
         self.pieces = [text]
         self.repair: Edit | None = None
+        self._n_joined = 0
+
+    def extend(self, text: str) -> None:
+        """Add the text that follows in the input."""
+        self.pieces.append(text)
+        self.end += len(text)
+        if len(self.pieces) - self._n_joined > JOINED_PIECES:
+            self.pieces[self._n_joined :] = ["".join(self.pieces[self._n_joined :])]
+            self._n_joined += 1
 
     @property
     def source(self) -> str:
         """The text as it stands in the input."""
         if len(self.pieces) > 1:
             self.pieces = ["".join(self.pieces)]
+            self._n_joined = 1
         return self.pieces[0]
 
     @property

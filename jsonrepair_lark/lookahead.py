@@ -1,0 +1,167 @@
+"""Looks ahead: whether what stands at a place can follow, and where a failed part ends.
+
+Nothing here changes a parse: tokens are tried on its states, without values.
+"""
+
+from enum import Enum, auto
+from typing import Final
+
+from jsonrepair_lark import completion
+from jsonrepair_lark.grammar import Grammar
+from jsonrepair_lark.scanner import is_word
+from jsonrepair_lark.strings import strings_of
+from jsonrepair_lark.tables import END
+
+LOOKAHEAD_TOKENS: Final = 8
+"""How many tokens have to be able to follow what closes a string, unless another string comes."""
+SKIP_MAX_CHARACTERS: Final = 4096
+"""How long the rest of a failed part may be for a fork to go on behind it."""
+
+
+class Verdict(Enum):
+    """Whether the tokens at a place can follow."""
+
+    YES = auto()
+    BESIDE = auto()
+    """Another string follows at once."""
+    OUTER = auto()
+    """What follows closes an outer rule, with closers missing before it."""
+    LATER = auto()
+    """They close the part that the string is in; what can't follow is behind that."""
+    NO = auto()
+    UNKNOWN = auto()
+    """Not all of the text is there that tells."""
+
+
+def verdict_at(
+    grammar: Grammar,
+    states: list[int],
+    text: str,
+    pos: int,
+    *,
+    part: int,
+    final: bool,
+) -> Verdict:
+    """Tell whether what stands at `text[pos:]` can follow in a parser state.
+
+    A separator is enough: what comes after it is an item of its own. What closes the part that the
+    string is in has to be followed by what can be another one.
+
+    Args:
+        grammar: the grammar.
+        states: the states of the parse; not changed.
+        text: what is there of the text.
+        pos: the place.
+        part: how many states there are before the part, -1 if nothing is known of it.
+        final: whether nothing comes after `text`.
+    """
+    strings = strings_of(grammar)
+    inner = states[part + 1 : part + 2]
+    is_inside = True
+    after_separator = False
+    for n_tokens in range(LOOKAHEAD_TOKENS):
+        terminal, start, end = next_token(grammar, states[-1], text, pos, final=final)
+        if terminal == UNKNOWN:
+            return Verdict.UNKNOWN
+        if terminal == END:
+            break
+        if terminal in strings.starts:
+            is_first = n_tokens == 0
+            return _beside(grammar, text, terminal, end, final) if is_first else Verdict.YES
+        is_inside = is_inside and (part < 0 or states[part + 1 : part + 2] == inner)
+        after = completion.step(grammar, states, terminal, may_delete=True)
+        if after is None and after_separator:
+            break
+        if after is None:
+            return _outer(grammar, text, start, final=final) if is_inside else Verdict.LATER
+        if after_separator and terminal not in grammar.closers:
+            break
+        is_fixed = terminal in grammar.fixed_texts and terminal not in grammar.closers
+        if is_inside and is_fixed and terminal not in grammar.separators:
+            break
+        # Behind a separator at the very end of a list what closes the list counts.
+        after_separator = is_inside and terminal in grammar.separators
+        states, pos = after, end
+    return Verdict.YES
+
+
+UNKNOWN: Final = "?"
+_NONE: Final = ""
+
+
+def next_token(
+    grammar: Grammar, state: int, text: str, pos: int, *, final: bool
+) -> tuple[str, int, int]:
+    """Return the next token in a state: terminal, start and end.
+
+    The terminal is `$END` at the end of the text and where free text follows, which nothing has to
+    be known of; it is `UNKNOWN` where more text could change it, `_NONE` where there is none.
+    """
+    plan = grammar.plan(state)
+    start = grammar.skip(text, pos)
+    if plan.text_terminal is not None or (final and start == len(text)):
+        return END, start, start
+    found = plan.match(text, pos) if plan.match is not None else None
+    if found is not None:
+        group = found.lastgroup or ""
+        start, end = found.span(group)
+        is_sure = final or not plan.may_grow(text, start)
+        return plan.groups[group] if is_sure else UNKNOWN, start, end
+    if start == len(text) or plan.may_begin(text, start):
+        # The end of the whole text may cut a token.
+        return END if final else UNKNOWN, start, start
+    return _NONE, start, start
+
+
+def _beside(grammar: Grammar, text: str, terminal: str, end: int, final: bool) -> Verdict:  # noqa: FBT001
+    """Return the verdict on a string that follows another: one quote too many begins no string."""
+    strings = strings_of(grammar)
+    if terminal in strings.ends:
+        start = text.rfind(text[end - 1], 0, end - 1)
+        return Verdict.NO if strings.has_sentinel(text, start, end) else Verdict.BESIDE
+    if terminal in strings.prefixes or terminal not in grammar.fixed_texts:
+        return Verdict.BESIDE
+    closing = text.find(grammar.fixed_texts[terminal], end)
+    if strings.has_sentinel(text, end, closing if closing >= 0 else len(text)):
+        return Verdict.NO
+    if closing >= 0:
+        return Verdict.BESIDE
+    return Verdict.NO if final else Verdict.UNKNOWN
+
+
+def _outer(grammar: Grammar, text: str, start: int, *, final: bool) -> Verdict:
+    """Return the verdict on text that the parser does not expect."""
+    if grammar.closers_at(text, start):
+        return Verdict.OUTER
+    rest = text[start:]
+    if not final and any(
+        len(closer) >= len(rest) + (not is_word(closer)) and closer.startswith(rest)
+        for closer in grammar.closer_texts
+    ):
+        return Verdict.UNKNOWN
+    return Verdict.NO
+
+
+def balanced_end(
+    grammar: Grammar, text: str, pos: int, closers: list[str], *, final: bool
+) -> int | None:
+    """Return where the last of `closers` stands at its level, brackets and strings skipped.
+
+    Returns:
+        The offset behind it; -1 if there is none near, None if it may be yet to come.
+    """
+    strings = strings_of(grammar)
+    limit = pos + SKIP_MAX_CHARACTERS
+    while closers and pos < min(len(text), limit):
+        bracket = strings.bracket_from(text, pos, final=final)
+        if bracket is None or (not final and len(text) - pos <= grammar.longest_closer):
+            return None
+        terminal, pos = bracket
+        if terminal in grammar.openers:
+            closers.append(strings.closer_of[terminal])
+        elif terminal and closers.pop() != grammar.fixed_texts.get(terminal):
+            # Another bracket, or a quote that nothing closes: the part does not end here.
+            return -1
+        if not closers:
+            return pos
+    return -1 if final or pos >= limit else None
