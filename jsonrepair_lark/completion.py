@@ -141,6 +141,27 @@ def _find_closers(
     return closers
 
 
+def states_behind(grammar: Grammar, states: list[int], last: str, closer: str) -> list[int] | None:
+    """Return the states behind the closer of an outer bracket, missing ones put in before it.
+
+    Args:
+        grammar: the grammar.
+        states: the states of a parse; not changed.
+        last: the terminal of its last token.
+        closer: a terminal.
+
+    Returns:
+        None if no closers lead there, or several do.
+    """
+    closers = _find_closers(grammar, states, last, closer, close_empty=False)
+    if closers is None:
+        return None
+    after: list[int] | None = states
+    for inserted in closers:
+        after = after and step(grammar, after, inserted, may_delete=False, is_inserted=True)
+    return after and step(grammar, after, closer, may_delete=False)
+
+
 def may_close(stack: ParseStack, closer: str, inner: list[str]) -> bool:
     """Tell whether `closer` may be inserted after the closers `inner`: see `closers_before`."""
     last = inner[-1] if inner else (stack.last_token.terminal if stack.last_token else "")

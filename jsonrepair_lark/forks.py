@@ -209,7 +209,8 @@ class Forks:
             is_through = grammar.plan(state).text_terminal or completion.step(
                 grammar, fork.states, END, may_delete=False
             )
-            return _Step.THROUGH if is_through else _Step.DEAD
+            # Where the text is cut, what comes before the cut part needs no repair either.
+            return _Step.THROUGH if is_through or fork.is_closed else _Step.DEAD
         if terminal in self._strings.ends:
             return self._take_end(fork, terminal, start, end)
         return self._take(fork, terminal, end) or self._skip_part(fork, start)

@@ -72,8 +72,10 @@ def verdict_at(
         after = completion.step(grammar, states, terminal, may_delete=True)
         if after is None and after_separator:
             break
+        if after is None and not is_inside:
+            return Verdict.LATER
         if after is None:
-            return _outer(grammar, text, start, final=final) if is_inside else Verdict.LATER
+            return _outer(grammar, states, text, (start, n_tokens), final=final)
         if after_separator and terminal not in grammar.closers:
             break
         is_fixed = terminal in grammar.fixed_texts and terminal not in grammar.closers
@@ -85,6 +87,8 @@ def verdict_at(
     return Verdict.YES
 
 
+CUT_CHARACTERS: Final = 64
+"""How long a token may be that the end of the whole text cuts, such as half a name."""
 UNKNOWN: Final = "?"
 _NONE: Final = ""
 
@@ -105,8 +109,10 @@ def next_token(
     if found is not None:
         group = found.lastgroup or ""
         start, end = found.span(group)
-        is_sure = final or not plan.may_grow(text, start)
-        return plan.groups[group] if is_sure else UNKNOWN, start, end
+        is_near = not final or end < len(text) <= start + CUT_CHARACTERS
+        if is_near and plan.may_grow(text, start):
+            return END if final else UNKNOWN, start, end
+        return plan.groups[group], start, end
     if start == len(text) or plan.may_begin(text, start):
         # The end of the whole text may cut a token.
         return END if final else UNKNOWN, start, start
@@ -129,10 +135,23 @@ def _beside(grammar: Grammar, text: str, terminal: str, end: int, final: bool) -
     return Verdict.NO if final else Verdict.UNKNOWN
 
 
-def _outer(grammar: Grammar, text: str, start: int, *, final: bool) -> Verdict:
-    """Return the verdict on text that the parser does not expect."""
-    if grammar.closers_at(text, start):
-        return Verdict.OUTER
+def _outer(
+    grammar: Grammar, states: list[int], text: str, place: tuple[int, int], *, final: bool
+) -> Verdict:
+    """Return the verdict on text that the parser does not expect, at an offset, after some tokens.
+
+    An outer bracket may be closed there, if what follows its closer can follow.
+    """
+    start, n_tokens = place
+    if n_tokens:
+        return Verdict.NO
+    for closer in grammar.closers_at(text, start):
+        behind = completion.states_behind(grammar, states, "", closer)
+        if behind is not None:
+            end = start + len(grammar.fixed_texts[closer])
+            terminal, _, _ = next_token(grammar, behind[-1], text, end, final=final)
+            known = Verdict.UNKNOWN if terminal == UNKNOWN else Verdict.OUTER
+            return Verdict.NO if terminal == _NONE else known
     rest = text[start:]
     if not final and any(
         len(closer) >= len(rest) + (not is_word(closer)) and closer.startswith(rest)

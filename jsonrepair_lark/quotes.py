@@ -145,5 +145,5 @@ class Quotes:
             self._closings = found
             self._decided = found[-1] + 1
             return Decision(rival, end)
-        is_lost = verdict is Verdict.NO or forks.n_through > 0 or self._is_beside
-        return Decision(terminal, end, is_lost=is_lost and not forks.closes)
+        is_lost = not forks.closes and (verdict is not Verdict.OUTER or forks.n_through > 0)
+        return Decision(terminal, end, is_lost=is_lost)

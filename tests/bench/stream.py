@@ -255,19 +255,28 @@ def measure(beginners: Beginners, text: str, options: Options) -> Runs:
                 continue
             runs[name].append(run(beginners[name], text, whole, options.limit))
             if name.startswith(OURS) and not is_right(runs[name]):
-                raise SystemExit(f"{name}: no value within the limit, or not that of json.loads")
+                raise SystemExit(f"{name} gave another value than json.loads")
     return runs
 
 
 def is_right(runs: Sequence[Run | None]) -> bool:
     """Tell whether all runs that came to the end gave the right value."""
-    return all(one.is_right for one in runs if one)
+    return all(one.is_right for one in runs if one and one.share == 1)
+
+
+def is_complete(runs: Runs, name: str) -> bool:
+    """Tell whether a stream was never stopped."""
+    return all(one.share == 1 for one in runs[name] if one)
 
 
 def ratio(runs: Runs, name: str, base: str) -> float | None:
     """Return the median ratio of two streams in the rounds that ran both to the end, or None."""
     pairs = zip(runs.get(name, ()), runs[base], strict=False)
-    ratios = [peer.total / own.total for peer, own in pairs if peer and own and peer.share == 1]
+    ratios = [
+        peer.total / own.total
+        for peer, own in pairs
+        if peer and own and peer.share == own.share == 1
+    ]
     return statistics.median(ratios) if ratios else None
 
 
@@ -276,15 +285,22 @@ def median_total(runs: Runs, name: str) -> float:
     return statistics.median(one.total for one in runs[name] if one)
 
 
-def ratio_cell(runs: Runs, name: str, base: str) -> str:
-    """Write how many times as long as another one a stream took, or how far it came."""
+def time_cell(runs: Runs, name: str) -> str:
+    """Write how long a stream took, or how far it came."""
     if name not in runs:
         return "missing"
-    done = [one for one in runs[name] if one]
-    if done[0].share < 1:
-        return f"stopped at {done[0].share:.1%}"
-    value = ratio(runs, name, base) or 0.0
-    return f"{value:.{0 if value >= 10 else 2}f}{'' if is_right(done) else ' ‡'}"
+    shares = [one.share for one in runs[name] if one]
+    if min(shares) < 1:
+        return f"stopped at {min(shares):.1%}"
+    return human_time(median_total(runs, name)) + ("" if is_right(runs[name]) else " ‡")
+
+
+def ratio_cell(runs: Runs, name: str, base: str) -> str:
+    """Write how many times as long as another one a stream took; its time if that was stopped."""
+    value = ratio(runs, name, base)
+    if value is None:
+        return time_cell(runs, name)
+    return f"{value:.{0 if value >= 10 else 2}f}{'' if is_right(runs[name]) else ' ‡'}"
 
 
 def flatness_cell(runs: Runs, name: str) -> str:
@@ -293,9 +309,9 @@ def flatness_cell(runs: Runs, name: str) -> str:
     return f"{statistics.median(one.last / one.first for one in done):.2f}" if done else "-"
 
 
-def asked(runs: Runs, name: str) -> str:
-    """Return the name of the stream that is asked for values, where asking is a step of its own."""
-    return name + ASKED if name + ASKED in runs else name
+def chosen_way(runs: Runs, name: str, *, ask: bool) -> str:
+    """Return the name of a tool's stream that is asked, where asking is a step of its own."""
+    return name + ASKED if ask and name + ASKED in runs else name
 
 
 Measured = dict[tuple[str, int], Runs]
@@ -305,11 +321,12 @@ def write_ratios(measured: Measured, *, ask: bool) -> None:
     """Write the table of totals, of streams that are only fed or asked after each delta."""
     rows = []
     for (title, size), runs in measured.items():
-        own = OURS + ASKED if ask else OURS
-        total = median_total(runs, own)
-        row = [title, human_size(size), human_time(total)]
-        row.append(human_time(total / size * DELTA_CHARACTERS))
-        row += [ratio_cell(runs, asked(runs, name) if ask else name, own) for name in PEERS]
+        own = chosen_way(runs, OURS, ask=ask)
+        row = [title, human_size(size), time_cell(runs, own)]
+        # Of as much as came, where it was stopped.
+        came = [one.total / one.share for one in runs[own] if one]
+        row.append(human_time(statistics.median(came) / size * DELTA_CHARACTERS))
+        row += [ratio_cell(runs, chosen_way(runs, name, ask=ask), own) for name in PEERS]
         rows.append(row)
     way = "asked for the value after each delta" if ask else "only fed"
     write_table([way, "size", "ours", "a delta", *PEERS], rows)
@@ -329,47 +346,48 @@ def write_flatness(measured: Measured) -> None:
         write_table(["last / first thousand deltas", "size", *names], rows)
 
 
-def verdict(*, is_met: bool) -> str:
+def met(is_met: bool) -> str:  # noqa: FBT001 - it is what is said
     """Write whether a goal is met."""
     return "met" if is_met else "NOT met"
 
 
-def slower_in_total(chosen: Sequence[Runs]) -> list[str]:
+def faster_in_total(chosen: Sequence[Runs], *, ask: bool) -> list[str]:
     """Return the peers that took less than ours for all documents together."""
-    own = sum(median_total(runs, OURS) for runs in chosen)
-    return [
-        name
-        for name in PEERS
-        if all(name in runs and ratio(runs, name, OURS) is not None for runs in chosen)
-        and sum(median_total(runs, name) for runs in chosen) < own
-    ]
+    own = sum(median_total(runs, chosen_way(runs, OURS, ask=ask)) for runs in chosen)
+    faster = []
+    for peer in PEERS:
+        names = [chosen_way(runs, peer, ask=ask) for runs in chosen]
+        pairs = list(zip(chosen, names, strict=True))
+        if all(runs.get(name) and is_complete(runs, name) for runs, name in pairs):
+            total = sum(median_total(runs, name) for runs, name in pairs)
+            faster += [f"{peer}, {total / own:.2f} of ours"] if total < own else []
+    return faster
 
 
-def best_ratio(runs: Runs) -> tuple[float, str]:
-    """Return the least ratio of a peer, and its name; infinite if there is none."""
-    ratios = [(ratio(runs, name, OURS) or float("inf"), name) for name in PEERS]
-    return min(ratios)
+def best_ratio(ratios: Mapping[str, float | None], names: Iterable[str]) -> tuple[float, str]:
+    """Return the least ratio of some peers, and the peer's name; infinite if there is none."""
+    return min((ratios[name] or float("inf"), name) for name in names)
 
 
-def write_goals(measured: Measured) -> None:
+def write_goals(measured: Measured, *, ask: bool) -> None:
     """Say which goals are met at 64 KB."""
     chosen = {title: runs for (title, size), runs in measured.items() if is_goal_size(size)}
     if not chosen:
         return
-    ahead = slower_in_total(list(chosen.values()))
-    lines = ["Goals at 64 KB, streams only fed:", ""]
-    behind = f" (behind {', '.join(ahead)})" if ahead else ""
-    lines.append(f"- Less in total than each peer: {verdict(is_met=not ahead)}{behind}.")
+    faster = faster_in_total(list(chosen.values()), ask=ask)
+    way = "asked after each delta" if ask else "only fed"
+    lines = [f"Goals at 64 KB, {way}:", ""]
+    behind = f" (faster: {'; '.join(faster)})" if faster else ""
+    lines.append(f"- both documents together, ahead of each peer: {met(not faster)}{behind}.")
     for title, runs in chosen.items():
-        parsed = [value for name in JITER if (value := ratio(runs, name, OURS)) is not None]
-        if parsed:
-            met = verdict(is_met=min(parsed) >= 5)
-            lines.append(
-                f"- {title}: five times less than jiter on prefixes: {met} ({min(parsed):.1f})."
-            )
-        value, best = best_ratio(runs)
-        met = verdict(is_met=value >= 0.5)
-        lines.append(f"- {title}: within twice the best: {met} ({1 / value:.2f} times {best}).")
+        own = chosen_way(runs, OURS, ask=ask)
+        ratios = {name: ratio(runs, chosen_way(runs, name, ask=ask), own) for name in PEERS}
+        least, _ = best_ratio(ratios, JITER)
+        if least < float("inf"):
+            lines.append(f"- {title}, 5 times less than jiter: {met(least >= 5)} ({least:.1f}).")
+        least, best = best_ratio(ratios, PEERS)
+        said = f"({1 / least:.2f} times {best})"
+        lines.append(f"- {title}, within 2 times of the best: {met(least >= 0.5)} {said}.")
     sys.stdout.write("\n".join(lines) + "\n\n")
 
 
@@ -390,15 +408,17 @@ def write_documents(sizes: Sequence[int], options: Options) -> None:
         for title, text in stream_documents(size).items():
             sys.stderr.write(f"{title}, {human_size(size)}\n")
             measured[title, len(text)] = measure(beginners, text, options)
-    write_ratios(measured, ask=False)
-    write_ratios(measured, ask=True)
+    for ask in (False, True):
+        write_ratios(measured, ask=ask)
     sys.stdout.write(
-        "Deltas of four characters. The peers: times as long as `RepairStream`, in all. jiter,\n"
-        "json_repair and partial-json-parser parse the text so far after each delta.\n"
+        "Deltas of four characters. The peers: times as long as `RepairStream`, in all (their own\n"
+        "time where that was stopped). jiter, json_repair and partial-json-parser parse the text\n"
+        "so far after each delta.\n"
         "‡ the last value is not that of `json.loads`.\n\n"
     )
     write_flatness(measured)
-    write_goals(measured)
+    for ask in (False, True):
+        write_goals(measured, ask=ask)
 
 
 # -- messages with calls
@@ -434,7 +454,8 @@ def call_reader(name: str) -> Reader:
 
     def end() -> Any:
         stream.finish()
-        return len(stream.result.calls), len(stream.result.rejected), stream.result.content
+        result = stream.result
+        return len(result.calls), len(result.rejected), result.content.strip()
 
     return Reader(stream.feed, None, end)
 
