@@ -13,6 +13,8 @@ from jsonrepair_lark.transcript import Transcript
 from jsonrepair_lark.typed import typed
 from jsonrepair_lark.values import MISSING, KeyCheck, Preview, partial_value, preview_of
 
+BATCH_CHARACTERS: Final = 512
+"""A stream parses so many characters at once, unless its value is asked for before."""
 LOGGED_MAX_CHARACTERS: Final = 80
 
 
@@ -200,6 +202,8 @@ class RepairStream:
         program = self._check.program if self._check else json_program()
         self._session = Session(program, self._options.limits)
         self._transcript = Transcript()
+        self._pending: list[str] = []
+        self._n_pending = 0
         self._result: Result | None = None
 
     def feed(self, delta: str) -> None:
@@ -214,9 +218,20 @@ class RepairStream:
         if self._result is not None:
             raise ValueError("the stream is finished")
         self._transcript.add(delta)
-        self._session.feed(delta)
+        self._pending.append(delta)
+        self._n_pending += len(delta)
+        if self._n_pending >= BATCH_CHARACTERS:
+            self._parse_pending()
+
+    def _parse_pending(self) -> None:
+        if not self._pending:
+            return
+        self._session.feed("".join(self._pending))
+        self._pending = []
+        self._n_pending = 0
 
     def _stop_at_duplicate(self) -> None:
+        self._parse_pending()
         duplicate = self._check.first(self._session) if self._check else None
         if duplicate is not None:
             self._session = before_duplicate(str(self._transcript), self._options, *duplicate)
@@ -242,7 +257,8 @@ class RepairStream:
     def finish(self) -> Result:
         """End the text and return the result; the same one when called again."""
         if self._result is None:
-            self._session.finish()
+            self._session.finish("".join(self._pending))
+            self._pending = []
             self._stop_at_duplicate()
             text = str(self._transcript)
             self._transcript = Transcript()

@@ -85,6 +85,8 @@ class JsonRegion:
     def __init__(self, transcript: Transcript, session: RecoveringSession, position: int) -> None:
         self._transcript = transcript
         self._session = session
+        self._position = position
+        self._opener = session.values[position]
         self._at = session.starts[position]
         edits = session.edits
         self._n_edits = len(edits)
@@ -102,7 +104,9 @@ class JsonRegion:
         return session.last_end
 
     def more(self) -> str:
-        """Return what has come since the last time."""
+        """Return what has come since the last time; nothing once the value is complete."""
+        if self._session.values[self._position : self._position + 1] != [self._opener]:
+            return ""
         end = self._stable_end()
         edits = self._session.edits
         pieces = []

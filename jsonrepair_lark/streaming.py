@@ -340,7 +340,9 @@ class CallStream:
             reason, text, _ = self._reading.whole_arguments(field)
             self._region = None
             if reason is None:
-                self._send_arguments(call, text[call.n_sent :])
+                # The last brace comes when the call is complete: whoever runs what parses must not
+                # run a call that is still rejected.
+                self._send_arguments(call, text[call.n_sent : -1])
         elif field.rule == "arg_name":
             self._take_argument_name(call, field.value)
         elif field.rule == "arg_text" and self._is_text(call):

@@ -5,6 +5,8 @@ import os
 import pytest
 from hypothesis import HealthCheck, settings
 
+from jsonrepair_lark import api
+
 # Each example of a prefix law runs a few hundred repairs, so no profile has a deadline.
 settings.register_profile("dev", max_examples=50, deadline=None)
 settings.register_profile("ci", max_examples=60, deadline=None, derandomize=True, print_blob=True)
@@ -15,6 +17,8 @@ settings.register_profile(
     print_blob=True,
     suppress_health_check=[HealthCheck.too_slow],
 )
+# Streams parse each piece by itself here, which is what the laws are about.
+api.BATCH_CHARACTERS = 0  # type: ignore[misc]  # a constant for everybody else
 PROFILE = os.environ.get("HYPOTHESIS_PROFILE", "dev")
 settings.load_profile(PROFILE)
 

@@ -19,9 +19,12 @@ from jsonrepair_lark import (
     ContentDelta,
     Event,
     ReasoningDelta,
+    RepairStream,
+    api,
     astream,
     formats,
     parse_calls,
+    repair,
 )
 from jsonrepair_lark.streaming import event_data
 
@@ -88,6 +91,14 @@ def settled(events: list[Event]) -> list[Event]:
     return [e for e in events if not (isinstance(e, ArgumentsDelta) and e.index in refused)]
 
 
+def is_json(text: str) -> bool:
+    try:
+        json.loads(text)
+    except ValueError:
+        return False
+    return True
+
+
 def check_calls(events: list[Event]) -> None:
     """Check that each call starts once, gets its arguments and ends, before the next starts."""
     started: list[CallStarted] = []
@@ -112,6 +123,7 @@ def check_calls(events: list[Event]) -> None:
             is_open = False
         elif isinstance(event, CallRejected) and event.index is not None:
             assert is_open
+            assert not is_json(arguments), "what was handed on of a refused call can't be run"
             assert event.index == len(started) - 1
             is_open = False
     assert not is_open
@@ -273,6 +285,22 @@ def test_the_events_of_a_message() -> None:
         ArgumentsDelta(0, '{"a": 1}'),
         CallFinished(0, call),
     ]
+
+
+def test_a_stream_in_batches_gives_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = '{"a": [1, 2, {"b": "' + "x" * 3000 + '"}, tru'
+    whole = repair(text)
+    for size in (1, 7, 512):
+        monkeypatch.setattr(api, "BATCH_CHARACTERS", size)
+        stream = RepairStream()
+        for at, char in enumerate(text):
+            stream.feed(char)
+            if at == 100:
+                assert stream.value == {"a": [1, 2, {}]}
+                assert stream.preview.value == {"a": [1, 2, {"b": "x" * 81}]}
+                assert stream.preview.unfinished == "$.a[2].b"
+        assert stream.finish() == whole
+        assert stream.preview.unfinished is None
 
 
 def test_arguments_come_as_soon_as_they_are_sure() -> None:
