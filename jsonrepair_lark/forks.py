@@ -234,15 +234,12 @@ class Forks:
         after = completion.step(grammar, fork.states, terminal, may_delete=False)
         if after is None:
             return self._skip_part(fork, start)
-        part = completion.innermost(grammar, fork.states, self._recoverable)
-        verdict = verdict_at(
-            grammar,
-            after,
-            self._text,
-            end,
-            part=part.position if part else -1,
-            final=self._final,
-        )
+
+        def part() -> int:
+            found = completion.innermost(grammar, fork.states, self._recoverable)
+            return found.position if found else -1
+
+        verdict = verdict_at(grammar, after, self._text, end, part=part, final=self._final)
         if verdict is Verdict.UNKNOWN:
             return _Step.UNKNOWN
         closes = verdict is Verdict.YES or (verdict is Verdict.BESIDE and not fork.is_inner)
@@ -288,7 +285,9 @@ class Forks:
         completion.reduce_defaults(grammar, states)
         verdict = Verdict.NO
         if end >= 0:
-            verdict = verdict_at(grammar, states, self._text, end, part=-1, final=self._final)
+            verdict = verdict_at(
+                grammar, states, self._text, end, part=lambda: -1, final=self._final
+            )
         if verdict is not Verdict.YES:
             return _Step.UNKNOWN if verdict is Verdict.UNKNOWN else _Step.DEAD
         fork.states = states

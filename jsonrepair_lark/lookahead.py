@@ -3,6 +3,7 @@
 Nothing here changes a parse: tokens are tried on its states, without values.
 """
 
+from collections.abc import Callable
 from enum import Enum, auto
 from typing import Final
 
@@ -33,13 +34,33 @@ class Verdict(Enum):
     """Not all of the text is there that tells."""
 
 
+class _Part:
+    """The part that a string is in, and whether a parse is still inside of it."""
+
+    def __init__(self, find: Callable[[], int]) -> None:
+        self._find = find
+        self._place: int | None = None
+        self._inner: list[int] = []
+
+    def is_open(self, states: list[int], *, before_closer: bool) -> bool:
+        """Tell whether the part is open in states that no closer was fed to, or some after them."""
+        if self._place is None:
+            # Only a closer can end the part, and few strings have one behind them.
+            if not before_closer:
+                return True
+            self._place = self._find()
+            self._inner = states[self._place + 1 : self._place + 2]
+        place = self._place
+        return place < 0 or states[place + 1 : place + 2] == self._inner
+
+
 def verdict_at(
     grammar: Grammar,
     states: list[int],
     text: str,
     pos: int,
     *,
-    part: int,
+    part: Callable[[], int],
     final: bool,
 ) -> Verdict:
     """Tell whether what stands at `text[pos:]` can follow in a parser state.
@@ -52,11 +73,11 @@ def verdict_at(
         states: the states of the parse; not changed.
         text: what is there of the text.
         pos: the place.
-        part: how many states there are before the part, -1 if nothing is known of it.
+        part: tells how many states there are before the part, -1 if nothing is known of it.
         final: whether nothing comes after `text`.
     """
     strings = strings_of(grammar)
-    inner = states[part + 1 : part + 2]
+    around = _Part(part)
     is_inside = True
     after_separator = False
     for n_tokens in range(LOOKAHEAD_TOKENS):
@@ -68,7 +89,8 @@ def verdict_at(
         if terminal in strings.starts:
             is_first = n_tokens == 0
             return _beside(grammar, text, terminal, end, final) if is_first else Verdict.YES
-        is_inside = is_inside and (part < 0 or states[part + 1 : part + 2] == inner)
+        is_closer = terminal in grammar.closers
+        is_inside = is_inside and around.is_open(states, before_closer=is_closer)
         after = completion.step(grammar, states, terminal, may_delete=True)
         if after is None and after_separator:
             break
@@ -76,10 +98,10 @@ def verdict_at(
             return Verdict.LATER
         if after is None:
             return _outer(grammar, states, text, (start, n_tokens), final=final)
-        if after_separator and terminal not in grammar.closers:
+        if after_separator and not is_closer:
             break
-        is_fixed = terminal in grammar.fixed_texts and terminal not in grammar.closers
-        if is_inside and is_fixed and terminal not in grammar.separators:
+        is_opener = not is_closer and terminal not in grammar.separators
+        if is_inside and is_opener and terminal in grammar.fixed_texts:
             break
         # Behind a separator at the very end of a list what closes the list counts.
         after_separator = is_inside and terminal in grammar.separators

@@ -97,7 +97,8 @@ class Quotes:
         if terminal in self._strings.starts and verdict not in _CLOSES:
             opener = self._strings.opener_at(states[-1], piece.text, start)
             return Decision(opener, start + len(grammar.fixed_texts[opener]))
-        if verdict in _CLOSES or rival not in grammar.actions[states[-1]]:
+        can_go_on = rival in grammar.actions[states[-1]]
+        if verdict in _CLOSES or not (can_go_on or verdict is Verdict.LATER):
             return Decision(terminal, end)
         if piece.base + start < self._decided:
             return Decision(rival, end)
@@ -112,17 +113,21 @@ class Quotes:
         after = completion.step(self._grammar, states, terminal, may_delete=True)
         if after is None:
             return Verdict.YES
-        part = completion.innermost(self._grammar, states, self._recoverable)
-        place = part.position if part else -1
-        return verdict_at(self._grammar, after, piece.text, span[1], part=place, final=piece.final)
+
+        def part() -> int:
+            found = completion.innermost(self._grammar, states, self._recoverable)
+            return found.position if found else -1
+
+        return verdict_at(self._grammar, after, piece.text, span[1], part=part, final=piece.final)
 
     def _race(
         self, states: list[int], terminal: str, end: int, piece: Piece, verdict: Verdict
     ) -> Decision:
         """Let forks find out whether the string goes on behind a quote that ends at `end`."""
-        rival = self._rivals[terminal]
+        rival = self._rivals.get(terminal, "")
+        can_go_on = not self._is_beside and rival in self._grammar.actions[states[-1]]
         is_later = verdict is Verdict.LATER
-        if self._n_lost >= LOST_MAX or (self._is_beside and not is_later):
+        if self._n_lost >= LOST_MAX or not (can_go_on or is_later):
             return Decision(terminal, end, is_lost=True)
         closed = None
         if is_later:
@@ -131,7 +136,7 @@ class Quotes:
             self._grammar,
             self._recoverable,
             states,
-            "" if self._is_beside else rival,
+            rival if can_go_on else "",
             piece.base + end,
             closed=closed,
         )
