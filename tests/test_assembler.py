@@ -162,7 +162,8 @@ def facts(call: AssembledCall) -> tuple[Any, ...]:
 def test_a_slot_holds_what_split_finds(documents: list[Document], rest: str) -> None:
     text = " ".join([*(document.text for document in documents), rest])
     calls = assemble(delta(0, text, "f"))
-    results = split(text)
+    # A byte order mark alone says no more of the arguments than no text.
+    results = [result for result in split(text) if result.reason != "empty"]
     if not results:
         assert [call.value for call in calls] == [{}]
         return
