@@ -5,6 +5,7 @@ import os
 from typing import IO, Any, Final, Literal, overload
 
 from jsonrepair_lark.coercion import Schema
+from jsonrepair_lark.live import LiveValue
 from jsonrepair_lark.policies import DEFAULTS, options_from
 from jsonrepair_lark.reader import Text, before_duplicate, json_program, read, result_of
 from jsonrepair_lark.result import Result
@@ -201,6 +202,7 @@ class RepairStream:
             self._check = KeyCheck(json_program().grammar)
         program = self._check.program if self._check else json_program()
         self._session = Session(program, self._options.limits)
+        self._live = LiveValue(self._session)
         self._transcript = Transcript()
         self._pending: list[str] = []
         self._n_pending = 0
@@ -235,15 +237,19 @@ class RepairStream:
         duplicate = self._check.first(self._session) if self._check else None
         if duplicate is not None:
             self._session = before_duplicate(str(self._transcript), self._options, *duplicate)
+            self._live = LiveValue(self._session)
             self._check = None
 
     @property
     def value(self) -> Any:
-        """The largest sound value of what has come so far; None where nothing is complete yet."""
+        """The largest sound value of what has come so far; None where nothing is complete yet.
+
+        It is live: one object that grows as text comes, so copy it to keep it as it is.
+        """
         if self._result is not None:
             return self._result.partial
         self._stop_at_duplicate()
-        value = partial_value(self._session)
+        value = partial_value(self._session) if self._check else self._live.get()
         return None if value is MISSING else value
 
     @property

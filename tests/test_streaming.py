@@ -29,6 +29,7 @@ from jsonrepair_lark import (
 from jsonrepair_lark.streaming import event_data
 
 from .support import calls, hostile, laws
+from .support import documents as docs
 from .support.corpus import Case
 from .support.documents import split_at
 from .support.renderers import TEMPLATES, Template, format_of
@@ -363,3 +364,33 @@ def test_an_event_is_data_for_json() -> None:
     ]
     assert data[2]["call"]["arguments"] == {"a": [1]}
     assert data[3]["rejected"]["reason"] == "missing_name"
+
+
+@given(data=st.data())
+def test_the_live_value_is_the_partial_value(data: st.DataObject) -> None:
+    document = data.draw(docs.any_documents())
+    stream = RepairStream()
+    cuts = sorted(data.draw(st.lists(st.integers(0, len(document.text)), max_size=8)))
+    at = 0
+    for cut in cuts:
+        stream.feed(document.text[at:cut])
+        at = cut
+        result = repair(document.text[:cut])
+        expected = result.partial
+        # What is complete only because the text ends there is not shown while it may go on.
+        assert stream.value is None or laws.is_sound(stream.value, document.value)
+        if result.status == "rejected":
+            assert laws.same(stream.value, expected), (document.text[:cut], stream.value)
+
+
+def test_the_live_value_is_one_object() -> None:
+    stream = RepairStream()
+    stream.feed('{"a": [1, 2')
+    first = stream.value
+    stream.feed(', {"b": "x", "a": 1, "a": [')
+    assert stream.value is first
+    assert first == {"a": [1, 2, {"b": "x", "a": []}]}
+    stream.feed("2]}, 3")
+    assert stream.value == {"a": [1, 2, {"b": "x", "a": [2]}]}
+    stream.feed("]}")
+    assert stream.finish().value == {"a": [1, 2, {"b": "x", "a": [2]}, 3]}
