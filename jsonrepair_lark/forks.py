@@ -250,7 +250,7 @@ class Forks:
                 terminal = self._strings.opener_at(fork.states[-1], self._text, start)
                 end = start + len(grammar.fixed_texts[terminal])
             return self._take(fork, terminal, end) or _Step.DEAD
-        rival = self._strings.rivals[terminal]
+        rival = self._strings.rivals.get(terminal, "")
         can_go_on = not fork.is_beside and rival in grammar.actions[fork.states[-1]]
         if closes and can_go_on and fork.is_inner:
             self._n_forks += 1

@@ -65,8 +65,14 @@ class Strings:
 
     @cached_property
     def ends(self) -> frozenset[str]:
-        """The terminals that such a text ends with."""
-        return frozenset(self.rivals) | (self._grammar.pieced & self.starts)
+        """The terminals that such a text ends with, also where it takes no inner quotes."""
+        closing = {
+            rule.expansion[-1]
+            for rule in self._grammar.rules
+            if len(rule.expansion) > 1 and rule.expansion[0] in self._grammar.text_openers
+            if rule.expansion[0] in self.starts
+        }
+        return frozenset(closing) | (self._grammar.pieced & self.starts)
 
     @cached_property
     def prefixes(self) -> frozenset[str]:

@@ -688,7 +688,7 @@ CONTRACT: Final = frozenset(
         *("concatenation", "python_number"),
         # A repair needs an alias, which Lark gives to visible rules only.
         *("bom", "excess", "comma", "control", "surrogate", "escape"),
-        *("inner_single", "inner_double", "inner_triple_single", "inner_triple_double"),
+        *("inner_single", "inner_double"),
         *("operator", "subscript", "called"),
     }
 )
