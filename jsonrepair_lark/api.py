@@ -215,10 +215,6 @@ class RepairStream:
             TypeError: if `delta` is not a str.
             ValueError: after `finish`.
         """
-        if not isinstance(delta, str):
-            raise TypeError(f"a delta must be a str, not {type(delta).__name__}")
-        if self._result is not None:
-            raise ValueError("the stream is finished")
         self._transcript.add(delta)
         self._pending.append(delta)
         self._n_pending += len(delta)
@@ -266,7 +262,6 @@ class RepairStream:
             self._session.finish("".join(self._pending))
             self._pending = []
             self._stop_at_duplicate()
-            text = str(self._transcript)
-            self._transcript = Transcript()
+            text = self._transcript.finish()
             self._result = result_of(self._session, text, self._options)
         return self._result

@@ -22,7 +22,14 @@ from typing import Final
 
 from jsonrepair_lark import completion
 from jsonrepair_lark.grammar import Grammar
-from jsonrepair_lark.lookahead import UNKNOWN, Verdict, balanced_end, next_token, verdict_at
+from jsonrepair_lark.lookahead import (
+    UNKNOWN,
+    PartAround,
+    Verdict,
+    balanced_end,
+    next_token,
+    verdict_at,
+)
 from jsonrepair_lark.strings import strings_of
 from jsonrepair_lark.tables import END
 
@@ -113,7 +120,6 @@ class Forks:
         self._strings = strings_of(grammar)
         self._recoverable = recoverable
         self._opener = completion.block_opener(grammar, states)
-        self._start = pos
         self._order = count()
         self._n_forks = 1
         self._heap: list[tuple[int, int, _Fork]] = []
@@ -177,13 +183,13 @@ class Forks:
 
     def _is_doubled(self) -> bool:
         """Make one of two forks at the foremost place that can only go on in the same way."""
-        pos, order, fork = self._heap[0]
-        for other_pos, other_order, other in self._heap[1:]:
+        pos, _, fork = self._heap[0]
+        for other_pos, _, other in self._heap[1:]:
             if other_pos == pos and other.is_like(fork):
                 other.is_several = True
                 other.is_closed = other.is_closed or fork.is_closed
                 heapq.heappop(self._heap)
-                return (other_pos, other_order) > (pos, order)
+                return True
         return False
 
     def _is_over(self, pos: int) -> bool:
@@ -234,11 +240,7 @@ class Forks:
         after = completion.step(grammar, fork.states, terminal, may_delete=False)
         if after is None:
             return self._skip_part(fork, start)
-
-        def part() -> int:
-            found = completion.innermost(grammar, fork.states, self._recoverable)
-            return found.position if found else -1
-
+        part = PartAround(grammar, fork.states, self._recoverable)
         verdict = verdict_at(grammar, after, self._text, end, part=part, final=self._final)
         if verdict is Verdict.UNKNOWN:
             return _Step.UNKNOWN
@@ -285,9 +287,8 @@ class Forks:
         completion.reduce_defaults(grammar, states)
         verdict = Verdict.NO
         if end >= 0:
-            verdict = verdict_at(
-                grammar, states, self._text, end, part=lambda: -1, final=self._final
-            )
+            around = PartAround(grammar, states, frozenset())
+            verdict = verdict_at(grammar, states, self._text, end, part=around, final=self._final)
         if verdict is not Verdict.YES:
             return _Step.UNKNOWN if verdict is Verdict.UNKNOWN else _Step.DEAD
         fork.states = states

@@ -312,12 +312,17 @@ def _python_escape(escape: re.Match[str]) -> str:
     return escape[0].encode("ascii").decode("unicode_escape") if other else escape[0]
 
 
+def has_base(lexeme: str) -> bool:
+    """Tell whether an integer in Python's notation is written in another base than ten."""
+    return lexeme[1:2] in frozenset("xXoObB")
+
+
 def decode_python_number(lexeme: str) -> int | float:
     """Return the value of a number in Python's notation; zeros before an integer are allowed.
 
     Source: https://docs.python.org/3/reference/lexical_analysis.html#numeric-literals.
     """
-    if lexeme[1:2] in tuple("xXoObB"):
+    if has_base(lexeme):
         return int(lexeme, 0)
     return float(lexeme) if is_float(lexeme) else int(lexeme)
 

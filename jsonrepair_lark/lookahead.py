@@ -3,8 +3,8 @@
 Nothing here changes a parse: tokens are tried on its states, without values.
 """
 
-from collections.abc import Callable
 from enum import Enum, auto
+from functools import partial
 from typing import Final
 
 from jsonrepair_lark import completion
@@ -34,11 +34,18 @@ class Verdict(Enum):
     """Not all of the text is there that tells."""
 
 
-class _Part:
-    """The part that a string is in, and whether a parse is still inside of it."""
+class PartAround:
+    """The part that a string is in, and whether a parse is still inside of it.
 
-    def __init__(self, find: Callable[[], int]) -> None:
-        self._find = find
+    Args:
+        grammar: the grammar.
+        states: the states of a parse inside of the string; not changed.
+        names: the local names of the rules that are parts; with none, the text is one.
+    """
+
+    def __init__(self, grammar: Grammar, states: list[int], names: frozenset[str]) -> None:
+        self._find = partial(completion.innermost, grammar, states, names)
+        # How many states there are before the part; -1 if there is none, None if not looked for.
         self._place: int | None = None
         self._inner: list[int] = []
 
@@ -48,7 +55,8 @@ class _Part:
             # Only a closer can end the part, and few strings have one behind them.
             if not before_closer:
                 return True
-            self._place = self._find()
+            found = self._find()
+            self._place = found.position if found else -1
             self._inner = states[self._place + 1 : self._place + 2]
         place = self._place
         return place < 0 or states[place + 1 : place + 2] == self._inner
@@ -60,7 +68,7 @@ def verdict_at(
     text: str,
     pos: int,
     *,
-    part: Callable[[], int],
+    part: PartAround,
     final: bool,
 ) -> Verdict:
     """Tell whether what stands at `text[pos:]` can follow in a parser state.
@@ -73,11 +81,10 @@ def verdict_at(
         states: the states of the parse; not changed.
         text: what is there of the text.
         pos: the place.
-        part: tells how many states there are before the part, -1 if nothing is known of it.
+        part: the part around the string.
         final: whether nothing comes after `text`.
     """
     strings = strings_of(grammar)
-    around = _Part(part)
     is_inside = True
     after_separator = False
     for n_tokens in range(LOOKAHEAD_TOKENS):
@@ -90,7 +97,7 @@ def verdict_at(
             is_first = n_tokens == 0
             return _beside(grammar, text, terminal, end, final) if is_first else Verdict.YES
         is_closer = terminal in grammar.closers
-        is_inside = is_inside and around.is_open(states, before_closer=is_closer)
+        is_inside = is_inside and part.is_open(states, before_closer=is_closer)
         after = completion.step(grammar, states, terminal, may_delete=True)
         if after is None and after_separator:
             break

@@ -10,7 +10,7 @@ from dataclasses import dataclass, fields
 from functools import cached_property, lru_cache
 from typing import Any, Final, Literal
 
-from jsonrepair_lark.lexemes import is_float
+from jsonrepair_lark.lexemes import has_base, is_float
 from jsonrepair_lark.limits import Limits
 
 REASONS: Final = frozenset(
@@ -165,7 +165,7 @@ class Options:
         if at_end and self.number_at_end == "reject":
             return None, "incomplete_number"
         limit = sys.get_int_max_str_digits()
-        is_decimal = lexeme[1:2] not in tuple("xXoObB")
+        is_decimal = not has_base(lexeme)
         if is_decimal and is_float(lexeme):
             is_finite = abs(float(lexeme)) != float("inf")
             return None, None if is_finite else "nonfinite_number"

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 from jsonrepair_lark import completion
 from jsonrepair_lark.forks import Forks
 from jsonrepair_lark.grammar import Grammar
-from jsonrepair_lark.lookahead import Verdict, verdict_at
+from jsonrepair_lark.lookahead import PartAround, Verdict, verdict_at
 from jsonrepair_lark.strings import strings_of
 
 
@@ -113,11 +113,7 @@ class Quotes:
         after = completion.step(self._grammar, states, terminal, may_delete=True)
         if after is None:
             return Verdict.YES
-
-        def part() -> int:
-            found = completion.innermost(self._grammar, states, self._recoverable)
-            return found.position if found else -1
-
+        part = PartAround(self._grammar, states, self._recoverable)
         return verdict_at(self._grammar, after, piece.text, span[1], part=part, final=piece.final)
 
     def _race(

@@ -59,6 +59,14 @@ class TokenRegion:
         return opener + escaped(text)
 
 
+class WholeRegion:
+    """A value that nothing is handed on of before it is complete."""
+
+    def more(self) -> str:
+        """Return no text."""
+        return ""
+
+
 class RestRegion:
     """All text from an offset on."""
 
@@ -172,7 +180,7 @@ class PythonStringRegion:
 def argument_region(
     transcript: Transcript, session: RecoveringSession, *, has_text: bool
 ) -> Region | None:
-    """Return the region of the arguments, or of the argument, that has begun; None if none has.
+    """Return the region of the arguments, or of the argument, that has begun; None while none has.
 
     Args:
         transcript: the text of the stream.
@@ -185,14 +193,16 @@ def argument_region(
     awaited, inside = begun
     rule, position = inside[0]
     if awaited == "arg_text":
+        if not has_text:
+            return WholeRegion()
         token = session.values[-1]
         is_alone = isinstance(token, Token) and is_text(token.terminal) and len(inside) == 1
-        return TokenRegion(transcript, token, quoted=True) if is_alone and has_text else None
+        return TokenRegion(transcript, token, quoted=True) if is_alone else None
     if session.grammar.reaches(awaited, OTHER_NOTATIONS):
         return _python_string(transcript, session, inside)
     if rule == "object" or (awaited == "arg_value" and rule in ("array", "string")):
         return JsonRegion(transcript, session, position)
-    return None
+    return WholeRegion()
 
 
 def _python_string(
@@ -200,11 +210,10 @@ def _python_string(
 ) -> Region | None:
     """Return the region of a string that is a whole argument, unless it may hold placeholders."""
     visible = {rule for rule, _ in inside if not rule.startswith("_")}
-    if not visible <= {"python_string"} and visible != {"raw_string"}:
-        return None
-    if "lone_surrogate" in session.limits.allowed:
-        # Then text may be replaced.
-        return None
+    is_string = visible <= {"python_string"} or visible == {"raw_string"}
+    # Where surrogates are replaced, the text that came is not what it stands for.
+    if not is_string or "lone_surrogate" in session.limits.allowed:
+        return WholeRegion()
     openers = session.grammar.text_openers
     for position in range(len(session.values) - 1, -1, -1):
         value = session.values[position]

@@ -220,10 +220,6 @@ class CallStream:
             TypeError: if `delta` is not a str.
             ValueError: after `finish`.
         """
-        if not isinstance(delta, str):
-            raise TypeError(f"a delta must be a str, not {type(delta).__name__}")
-        if self._result is not None:
-            raise ValueError("the stream is finished")
         self._transcript.add(delta)
         self._session.feed(delta)
         return self._take_events()
@@ -245,7 +241,7 @@ class CallStream:
         self._session.finish()
         events = self._take_events()
         self._end_part()
-        self._result = self._reading.finish(str(self._transcript))
+        self._result = self._reading.finish(self._transcript.finish())
         return events + self._drain()
 
     @property

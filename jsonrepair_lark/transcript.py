@@ -30,16 +30,26 @@ class Transcript:
         size: how many characters have come.
     """
 
-    __slots__ = ("_n_joined", "_pieces", "_starts", "size")
+    __slots__ = ("_is_finished", "_n_joined", "_pieces", "_starts", "size")
 
     def __init__(self) -> None:
         self._pieces: list[str] = []
         self._starts: list[int] = []
         self._n_joined = 0
+        self._is_finished = False
         self.size = 0
 
     def add(self, piece: str) -> None:
-        """Take the next piece."""
+        """Take the next piece.
+
+        Raises:
+            TypeError: if it is not a str.
+            ValueError: after `finish`.
+        """
+        if not isinstance(piece, str):
+            raise TypeError(f"a delta must be a str, not {type(piece).__name__}")
+        if self._is_finished:
+            raise ValueError("the stream is finished")
         if not piece:
             return
         if len(self._pieces) - self._n_joined >= JOINED_PIECES:
@@ -51,6 +61,14 @@ class Transcript:
         self._pieces.append(piece)
         self._starts.append(self.size)
         self.size += len(piece)
+
+    def finish(self) -> str:
+        """End the text and return it."""
+        self._is_finished = True
+        text = str(self)
+        if text:
+            self._pieces, self._starts = [text], [0]
+        return text
 
     def __str__(self) -> str:
         return "".join(self._pieces)

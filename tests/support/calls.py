@@ -7,12 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final, cast
 
-from jsonrepair_lark import ParsedCalls, formats, parse_calls
-from jsonrepair_lark.calls import RECOVERABLE, call_program
-from jsonrepair_lark.policies import options_from
-from jsonrepair_lark.reading import Reading, begin_thought, parts_of
-from jsonrepair_lark.recovery import RecoveringSession
-from jsonrepair_lark.tools import schemas_of
+from jsonrepair_lark import CallStream, ParsedCalls, formats, parse_calls
 
 from .corpus import Case
 from .laws import is_sound, same
@@ -37,25 +32,12 @@ def arguments_of(case: Case) -> dict[str, Any]:
 
 
 def parse_pieces(pieces: Iterable[str], arguments: dict[str, Any]) -> ParsedCalls:
-    """Feed the pieces one by one, and read the calls as `parse_calls` does."""
-    options = dict(arguments)
-    program = call_program(options.pop("format"))
-    schemas = schemas_of(options.pop("tools", None))
-    unknown = options.pop("unknown", "content")
-    thinking = options.pop("thinking", False)
-    chosen = options_from(options)
-    session = RecoveringSession(program, chosen.limits, RECOVERABLE)
-    if thinking:
-        begin_thought(session)
-    pieces = tuple(pieces)
+    """Feed the pieces one by one, and return what the stream has read."""
+    stream = CallStream(**arguments)
     for piece in pieces:
-        session.feed(piece)
-    session.finish()
-    text = "".join(pieces)
-    reading = Reading(session, text, schemas, chosen, unknown=unknown)
-    for part in parts_of(session):
-        reading.take(part)
-    return reading.finish(text)
+        stream.feed(piece)
+    stream.finish()
+    return stream.result
 
 
 def check_prefix(text: str, cut: int, whole: ParsedCalls, arguments: dict[str, Any]) -> None:
